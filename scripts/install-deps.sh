@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Installs what this project needs from Debian's packages, and nothing that is there already.
+#
+#   scripts/install-deps.sh         what building the tool needs
+#   scripts/install-deps.sh test    ... and what the tests need
+#   scripts/install-deps.sh ci      ... and what lint, sanitizers and fuzzing need
+#
+# Quiet when nothing is missing. Needs root, or sudo.
+set -euo pipefail
+
+build_packages=(g++ cmake ninja-build ccache libfmt-dev nlohmann-json3-dev libexpected-dev libtbb-dev libcli11-dev)
+test_packages=(libgtest-dev librapidcheck-dev)
+ci_packages=(clang clang-format clang-tidy libclang-rt-14-dev python3)
+
+scope=${1:-build}
+case "$scope" in
+  build) wanted=("${build_packages[@]}") ;;
+  test) wanted=("${build_packages[@]}" "${test_packages[@]}") ;;
+  ci) wanted=("${build_packages[@]}" "${test_packages[@]}" "${ci_packages[@]}") ;;
+  *)
+    echo "install-deps: unknown scope '$scope'; use build, test or ci" >&2
+    exit 2
+    ;;
+esac
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "install-deps: this is not a Debian system; install by hand what these packages hold: ${wanted[*]}" >&2
+  exit 1
+fi
+
+missing=()
+for package in "${wanted[@]}"; do
+  state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$state" = installed ] || missing+=("$package")
+done
+[ "${#missing[@]}" -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "install-deps: missing packages and neither root nor sudo to install them; as root: apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+echo "install-deps: installing ${missing[*]}" >&2
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "$@" </dev/null; }
+apt -qq update >&2
+apt -qq -y --no-install-recommends install "${missing[@]}" >&2
