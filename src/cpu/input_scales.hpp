@@ -1,4 +1,4 @@
-// The w4a4 activation scales: one definition for the reference and every backend.
+// What happens to the activations before a GEMM: one definition for the reference and every backend.
 //
 // An input scale is a multiplier, amax / 2688 (ModelOpt's input_scale); the quantization multiplier S is its fp32
 // reciprocal. The activations of GEMM1 are quantized once for all experts, so they take one scale: the largest over
@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "tilewright/expert_weights.hpp"
+#include "tilewright/float_types.hpp"
 #include "tilewright/nvfp4.hpp"
 #include "tilewright/result.hpp"
 
@@ -45,6 +46,9 @@ inline float row_input_scale(std::optional<float> fixed, std::span<const float> 
 
 /// S of the quantization recipe.
 inline float quant_multiplier(float input_scale) { return 1.0F / input_scale; }
+
+/// The input of a slot whose router weight scales the expert's input: the fp32 product, rounded to bf16.
+inline bf16 scaled_input(bf16 x, float weight) { return to_bf16(to_float(x) * weight); }
 
 /// A `corrupt` error that names expert and matrix where an input scale is not a finite value above 0.
 inline Status check_input_scales(const ExpertWeights& weights) {

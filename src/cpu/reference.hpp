@@ -21,7 +21,7 @@ struct ReferenceOptions {
 };
 
 /// bf16 nearest to x, ties to even, rounded once (a detour over fp32 would round twice).
-bf16 round_to_bf16(double x);
+bf16 nearest_bf16(double x);
 
 /// y[n] = global_scale * sum over k of x[k] * e2m1(code[n, k]) * ue4m3(scale[n, k / 16]).
 /// x has matrix.cols values and y matrix.rows. Order of the sum: k goes to partial sum k mod 8, each in ascending k;
@@ -33,8 +33,8 @@ Status reference_gemm(const Nvfp4Matrix& matrix, std::span<const double> x, std:
 /// x is [tokens, H] in bf16 and y [tokens, H]; both row-major. `routed` holds global expert ids: a slot of -1 and a
 /// slot of an expert that does not live here add nothing, and a token without slots gets zeros. Under w4a4 the
 /// activations are quantized by the recipe of nvfp4.hpp with the scales of input_scales.hpp. With routed.scale_input
-/// the slot's input is bf16(weight * x[t]) and its output weight is 1. An id outside [-1, global_experts), shapes that
-/// do not agree and (w4a4) input scales that are not positive are errors.
+/// the slot's input is scaled_input(x[t], weight) and its output weight is 1. An id outside [-1, global_experts),
+/// shapes that do not agree and (w4a4) input scales that are not positive are errors.
 Status reference_layer(const ExpertWeights& weights, const Activation& activation, Precision precision, const bf16* x,
                        const RoutedTokens& routed, double* y, const ReferenceOptions& options = {});
 

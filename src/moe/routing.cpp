@@ -1,0 +1,286 @@
+#include "tilewright/routing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "cpu/activation_math.hpp"
+
+namespace tilewright {
+
+namespace {
+
+constexpr Scoring kScorings[] = {Scoring::softmax, Scoring::softmax_topk, Scoring::sigmoid, Scoring::sqrtsoftplus,
+                                 Scoring::sigmoid_on_input};
+
+/// What DeepSeek-V3's gate adds to the sum of the weights so that k scores of 0 do not divide by 0.
+constexpr float kRenormalizeEpsilon = 1e-20F;
+
+/// The scorings that take each expert on its own, and with it a selection bias and groups.
+bool scores_alone(Scoring scoring) { return scoring == Scoring::sigmoid || scoring == Scoring::sqrtsoftplus; }
+
+/// The k largest values offered, in descending order; of equal values the one offered first comes first.
+class TopK {
+ public:
+  explicit TopK(int k) : values_(static_cast<std::size_t>(k)), ids_(static_cast<std::size_t>(k)) { clear(); }
+
+  void clear() { std::fill(values_.begin(), values_.end(), -std::numeric_limits<float>::infinity()); }
+
+  void offer(float value, int id) {
+    if (!(value > values_.back())) return;
+    std::size_t place = values_.size() - 1;
+    for (; place > 0 && value > values_[place - 1]; --place) {
+      values_[place] = values_[place - 1];
+      ids_[place] = ids_[place - 1];
+    }
+    values_[place] = value;
+    ids_[place] = id;
+  }
+
+  [[nodiscard]] const std::vector<float>& values() const { return values_; }
+  [[nodiscard]] const std::vector<int>& ids() const { return ids_; }
+
+ private:
+  std::vector<float> values_;
+  std::vector<int> ids_;
+};
+
+/// sqrt(log(1 + exp(x))). log(u) * e / (u - 1), with u = 1 + e rounded, is log(1 + e) to within a few ulp for every e
+/// (W. Kahan): the rounding of u cancels.
+float sqrt_softplus(float x) {
+  const float e = std::exp(-std::abs(x));
+  const float u = 1.0F + e;
+  const float log_u = u == 1.0F ? e : std::log(u) * (e / (u - 1.0F));
+  return std::sqrt(std::max(x, 0.0F) + log_u);
+}
+
+/// Index of the first value that is not finite; `size` when all are.
+int first_non_finite(const float* values, int size) {
+  constexpr std::uint32_t kExponent = 0x7F800000U;
+  bool all_finite = true;
+  for (int i = 0; i < size; ++i) all_finite &= (std::bit_cast<std::uint32_t>(values[i]) & kExponent) != kExponent;
+  if (all_finite) return size;
+  return static_cast<int>(std::find_if(values, values + size, [](float v) { return !std::isfinite(v); }) - values);
+}
+
+/// Routes one row after another with buffers of its own.
+class Router {
+ public:
+  Router(const Routing& routing, int experts, const std::vector<float>& bias)
+      : routing_(routing),
+        experts_(experts),
+        bias_(bias),
+        picks_(routing.top_k),
+        groups_(routing.top_groups),
+        scores_(static_cast<std::size_t>(experts)),
+        biased_(static_cast<std::size_t>(experts)) {}
+
+  void route(const float* logits, std::int32_t* ids, float* weights) {
+    picks_.clear();
+    if (scores_alone(routing_.scoring)) {
+      score(logits);
+      pick_by_group();
+    } else {
+      for (int e = 0; e < experts_; ++e) picks_.offer(logits[e], e);
+    }
+    std::copy(picks_.ids().begin(), picks_.ids().end(), ids);
+    weigh(logits, weights);
+  }
+
+ private:
+  void score(const float* logits) {
+    const bool is_sigmoid = routing_.scoring == Scoring::sigmoid;
+    for (int e = 0; e < experts_; ++e) {
+      scores_[e] = is_sigmoid ? cpu::sigmoid(logits[e]) : sqrt_softplus(logits[e]);
+      biased_[e] = bias_.empty() ? scores_[e] : scores_[e] + bias_[e];
+    }
+  }
+
+  void pick_by_group() {
+    const int size = experts_ / routing_.groups;
+    groups_.clear();
+    for (int g = 0; g < routing_.groups; ++g) groups_.offer(group_score(biased_.data() + g * size, size), g);
+    kept_ = groups_.ids();
+    std::sort(kept_.begin(), kept_.end());  // experts are offered in ascending order, so that ties go to the lowest
+    for (const int g : kept_) {
+      for (int e = g * size; e < (g + 1) * size; ++e) picks_.offer(biased_[e], e);
+    }
+  }
+
+  /// The sum of the two largest values; of a group of one, its value.
+  static float group_score(const float* values, int size) {
+    float first = values[0];
+    float second = -std::numeric_limits<float>::infinity();
+    for (int i = 1; i < size; ++i) {
+      second = std::max(second, std::min(first, values[i]));
+      first = std::max(first, values[i]);
+    }
+    return size == 1 ? first : first + second;
+  }
+
+  void weigh(const float* logits, float* weights) const {
+    const std::vector<int>& ids = picks_.ids();
+    const int top_k = routing_.top_k;
+    float divisor = 1.0F;
+    if (scores_alone(routing_.scoring)) {
+      for (int s = 0; s < top_k; ++s) weights[s] = scores_[ids[s]];
+      if (routing_.renormalize) divisor = sum(weights) + kRenormalizeEpsilon;
+    } else if (routing_.scoring == Scoring::sigmoid_on_input) {
+      for (int s = 0; s < top_k; ++s) weights[s] = cpu::sigmoid(logits[ids[s]]);
+    } else {
+      const float largest = logits[ids[0]];
+      for (int s = 0; s < top_k; ++s) weights[s] = std::exp(logits[ids[s]] - largest);
+      divisor = sum(weights);
+      if (routing_.scoring == Scoring::softmax && !routing_.renormalize) divisor = sum_of_exp(logits, largest);
+    }
+    for (int s = 0; s < top_k; ++s) weights[s] = weights[s] / divisor * routing_.scaling_factor;
+  }
+
+  [[nodiscard]] float sum(const float* weights) const {
+    float total = 0.0F;
+    for (int s = 0; s < routing_.top_k; ++s) total += weights[s];
+    return total;
+  }
+
+  [[nodiscard]] float sum_of_exp(const float* logits, float largest) const {
+    float total = 0.0F;
+    for (int e = 0; e < experts_; ++e) total += std::exp(logits[e] - largest);
+    return total;
+  }
+
+  const Routing& routing_;
+  const int experts_;
+  const std::vector<float>& bias_;
+  TopK picks_;
+  TopK groups_;
+  std::vector<int> kept_;
+  std::vector<float> scores_;
+  std::vector<float> biased_;
+};
+
+Status check_sizes(const Routing& routing, const float* logits, int tokens, int experts) {
+  if (tokens < 0 || experts < 1) {
+    return fail(ErrorCode::invalid_argument, fmt::format("routing of {} tokens to {} experts", tokens, experts),
+                "give 0 tokens or more and 1 expert or more");
+  }
+  if (logits == nullptr && tokens > 0) {
+    return fail(ErrorCode::invalid_argument, fmt::format("no logits for {} tokens", tokens),
+                "give a row of logits a token");
+  }
+  if (routing.top_k < 1 || routing.top_k > experts) {
+    return fail(ErrorCode::invalid_argument, fmt::format("top-k {} of {} experts", routing.top_k, experts),
+                fmt::format("take a top-k of 1 to {}", experts));
+  }
+  if (!std::isfinite(routing.scaling_factor)) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("routed scaling factor {} is not finite", routing.scaling_factor),
+                "take routed_scaling_factor from the model's config.json");
+  }
+  if (routing.scoring == Scoring::sigmoid_on_input && routing.renormalize) {
+    return fail(ErrorCode::invalid_argument,
+                "sigmoid_on_input scoring with renormalisation, which would undo the sigmoid",
+                "set renormalize to false");
+  }
+  return {};
+}
+
+Status check_groups(const Routing& routing, int experts) {
+  if (routing.groups < 1 || experts % routing.groups != 0) {
+    return fail(ErrorCode::invalid_argument, fmt::format("{} experts in {} groups", experts, routing.groups),
+                "take a number of groups (n_group) that divides the experts");
+  }
+  if (routing.top_groups < 1 || routing.top_groups > routing.groups) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("{} groups kept (topk_group) of {}", routing.top_groups, routing.groups),
+                fmt::format("keep 1 to {} groups", routing.groups));
+  }
+  if (routing.groups > 1 && !scores_alone(routing.scoring)) {
+    return fail(ErrorCode::unsupported,
+                fmt::format("{} groups with {} scoring", routing.groups, to_string(routing.scoring)),
+                "groups go with sigmoid and sqrtsoftplus scoring");
+  }
+  const int candidates = experts / routing.groups * routing.top_groups;
+  if (routing.top_k > candidates) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("top-k {} of the {} experts in {} kept groups of {}", routing.top_k, candidates,
+                            routing.top_groups, experts / routing.groups),
+                "keep more groups (topk_group) or lower top-k");
+  }
+  return {};
+}
+
+Status check_bias(const Routing& routing, int experts, const std::vector<float>& bias) {
+  if (routing.selection_bias && !scores_alone(routing.scoring)) {
+    return fail(ErrorCode::unsupported, fmt::format("a selection bias with {} scoring", to_string(routing.scoring)),
+                "a selection bias goes with sigmoid and sqrtsoftplus scoring; add a router's own bias to its logits");
+  }
+  const std::size_t needed = routing.selection_bias ? static_cast<std::size_t>(experts) : 0;
+  if (bias.size() != needed) {
+    return fail(ErrorCode::mismatch,
+                fmt::format("a selection bias of {} values for {} experts, where the routing {} one", bias.size(),
+                            experts, routing.selection_bias ? "has" : "does not have"),
+                fmt::format("give {} values (e_score_correction_bias)", needed));
+  }
+  const int bad = first_non_finite(bias.data(), static_cast<int>(bias.size()));
+  if (bad == static_cast<int>(bias.size())) return {};
+  return fail(ErrorCode::invalid_argument, fmt::format("the selection bias of expert {} is {}", bad, bias[bad]),
+              "give finite values (e_score_correction_bias)");
+}
+
+}  // namespace
+
+const char* to_string(Scoring scoring) {
+  switch (scoring) {
+    case Scoring::softmax: return "softmax";
+    case Scoring::softmax_topk: return "softmax_topk";
+    case Scoring::sigmoid: return "sigmoid";
+    case Scoring::sqrtsoftplus: return "sqrtsoftplus";
+    case Scoring::sigmoid_on_input: return "sigmoid_on_input";
+  }
+  return "unknown";
+}
+
+Result<Scoring> parse_scoring(const std::string& name) {
+  std::string known;
+  for (const Scoring scoring : kScorings) {
+    if (name == to_string(scoring)) return scoring;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", to_string(scoring));
+  }
+  return fail(ErrorCode::invalid_argument, fmt::format("unknown scoring '{}'", name), "use one of " + known);
+}
+
+Result<RoutedTokens> route(const Routing& routing, const float* logits, int tokens, int experts,
+                           const std::vector<float>& bias) {
+  TILEWRIGHT_TRY(check_sizes(routing, logits, tokens, experts));
+  TILEWRIGHT_TRY(check_groups(routing, experts));
+  TILEWRIGHT_TRY(check_bias(routing, experts, bias));
+
+  RoutedTokens routed;
+  routed.tokens = tokens;
+  routed.top_k = routing.top_k;
+  routed.scale_input = routing.scoring == Scoring::sigmoid_on_input;
+  const std::size_t slots = static_cast<std::size_t>(tokens) * static_cast<std::size_t>(routing.top_k);
+  routed.ids.resize(slots);
+  routed.weights.resize(slots);
+
+  Router router(routing, experts, bias);
+  for (int t = 0; t < tokens; ++t) {
+    const float* row = logits + static_cast<std::int64_t>(t) * experts;
+    const int bad = first_non_finite(row, experts);
+    if (bad < experts) {
+      return fail(ErrorCode::invalid_argument,
+                  fmt::format("the logit of token {} for expert {} is {}", t, bad, row[bad]),
+                  "route finite logits; a value that is not comes from an earlier layer");
+    }
+    const std::size_t first = static_cast<std::size_t>(t) * static_cast<std::size_t>(routing.top_k);
+    router.route(row, routed.ids.data() + first, routed.weights.data() + first);
+  }
+  return routed;
+}
+
+}  // namespace tilewright
