@@ -1,16 +1,16 @@
 #include "tilewright/activation.hpp"
 
-#include <fmt/format.h>
-
+#include <array>
 #include <cmath>
 
-namespace tilewright {
+#include <fmt/format.h>
 
+namespace tilewright {
 namespace {
 
-constexpr ActivationKind kKinds[] = {ActivationKind::silu_gated,      ActivationKind::silu_gated_clamped,
-                                     ActivationKind::swiglu_step,     ActivationKind::swiglu_oai,
-                                     ActivationKind::gelu_tanh_gated, ActivationKind::relu2};
+constexpr std::array kKinds = {ActivationKind::silu_gated,      ActivationKind::silu_gated_clamped,
+                               ActivationKind::swiglu_step,     ActivationKind::swiglu_oai,
+                               ActivationKind::gelu_tanh_gated, ActivationKind::relu2};
 
 }  // namespace
 
@@ -27,12 +27,14 @@ const char* to_string(ActivationKind kind) {
 }
 
 Result<ActivationKind> parse_activation(const std::string& name) {
-  std::string known;
+  std::string names;
   for (const ActivationKind kind : kKinds) {
     if (name == to_string(kind)) return kind;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", to_string(kind));
+    names += names.empty() ? "" : ", ";
+    names += to_string(kind);
   }
-  return fail(ErrorCode::invalid_argument, fmt::format("unknown activation '{}'", name), "use one of " + known);
+  return fail(ErrorCode::invalid_argument, fmt::format("unknown activation \"{}\"", name),
+              fmt::format("use one of {}", names));
 }
 
 Status check(const Activation& activation) {
