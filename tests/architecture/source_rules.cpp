@@ -8,11 +8,11 @@
 namespace tilewright::architecture {
 namespace {
 
-using Layers = std::vector<std::string_view>;
+using Names = std::vector<std::string_view>;
 
 // docs/architecture.md: each layer with the layers directly to its left.
-const std::map<std::string_view, Layers>& left_neighbours() {
-  static const std::map<std::string_view, Layers> table = {
+const std::map<std::string_view, Names>& left_neighbours() {
+  static const std::map<std::string_view, Names> table = {
       {"core", {}},
       {"numerics", {"core"}},
       {"schedule", {"numerics"}},
@@ -29,17 +29,14 @@ const std::map<std::string_view, Layers>& left_neighbours() {
 
 // Public headers and the layer whose folder implements them. Plain data that several layers share stands in the
 // leftmost layer that needs it.
-const std::map<std::string_view, std::string_view>& public_headers() {
-  static const std::map<std::string_view, std::string_view> table = {
-      {"result.hpp", "core"},
-      {"float_types.hpp", "numerics"},
-      {"nvfp4.hpp", "numerics"},
-      {"activation.hpp", "numerics"},
-      {"routing.hpp", "numerics"},
-      {"model.hpp", "numerics"},
-      {"expert_weights.hpp", "numerics"},
-      {"safetensors.hpp", "checkpoint"},
-      {"checkpoint.hpp", "checkpoint"},
+const std::map<std::string_view, Names>& public_headers() {
+  static const std::map<std::string_view, Names> table = {
+      {"core", {"result.hpp"}},
+      {"numerics",
+       {"activation.hpp", "expert_weights.hpp", "float_types.hpp", "model.hpp", "nvfp4.hpp", "precision.hpp",
+        "routing.hpp", "scale_layout.hpp"}},
+      {"schedule", {"device.hpp", "problem.hpp", "schedule.hpp"}},
+      {"checkpoint", {"checkpoint.hpp", "safetensors.hpp"}},
   };
   return table;
 }
@@ -125,9 +122,10 @@ std::string layer_of(std::string_view path) {
   if (starts_with(path, "tools/")) return "tools";
   constexpr std::string_view kPublic = "include/tilewright/";
   if (starts_with(path, kPublic)) {
-    const auto& headers = public_headers();
-    const auto header = headers.find(path.substr(kPublic.size()));
-    return header == headers.end() ? std::string() : std::string(header->second);
+    for (const auto& [layer, headers] : public_headers()) {
+      if (std::count(headers.begin(), headers.end(), path.substr(kPublic.size())) != 0) return std::string(layer);
+    }
+    return {};
   }
   constexpr std::string_view kSource = "src/";
   if (!starts_with(path, kSource)) return {};

@@ -1,0 +1,43 @@
+// A verb of the command line: how it is declared, what it answers, and what its exit code means.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "tilewright/result.hpp"
+#include "tools/tilewright/report.hpp"
+
+namespace tilewright::cli {
+
+/// Exit codes, the same for every verb.
+enum class Exit : int {
+  ok = 0,
+  failed = 1,         ///< an input could not be read, or a file not be written
+  usage = 2,          ///< the command line does not make sense
+  wrong_numbers = 3,  ///< a check ran and its numbers do not match
+  not_possible = 4,   ///< understood, and not something this machine, build or device can do
+};
+
+Exit exit_for(const Error& error);
+
+/// The answer of a verb that ran.
+struct Outcome {
+  Report report;
+  Exit exit = Exit::ok;
+};
+
+struct Verb {
+  CLI::App* command = nullptr;
+  Format* format = nullptr;  ///< lives as long as `run`
+  std::function<Result<Outcome>()> run;
+};
+
+/// Declares `tilewright NAME` with its --format option. `example` lines follow the help text.
+CLI::App* declare_verb(CLI::App& app, const std::string& name, const std::string& summary, const std::string& examples,
+                       Format& format);
+
+// One file a verb.
+Verb add_info(CLI::App& app);
+
+}  // namespace tilewright::cli
