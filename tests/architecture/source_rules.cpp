@@ -35,7 +35,9 @@ const std::map<std::string_view, Names>& public_headers() {
       {"numerics",
        {"activation.hpp", "expert_weights.hpp", "float_types.hpp", "model.hpp", "nvfp4.hpp", "precision.hpp",
         "routing.hpp", "scale_layout.hpp"}},
-      {"schedule", {"device.hpp", "problem.hpp", "schedule.hpp"}},
+      {"schedule",
+       {"arch.hpp", "catalogue.hpp", "cost.hpp", "device.hpp", "plan_render.hpp", "planner.hpp", "problem.hpp",
+        "rejection.hpp", "schedule.hpp", "shared_memory.hpp"}},
       {"checkpoint", {"checkpoint.hpp", "safetensors.hpp"}},
   };
   return table;
