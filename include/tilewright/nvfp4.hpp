@@ -20,10 +20,10 @@
 
 namespace tilewright {
 
-inline constexpr int kBlock = 16;             ///< elements that share a block scale
-inline constexpr float kE2m1Max = 6.0F;       ///< largest e2m1 magnitude
-inline constexpr float kUe4m3Max = 448.0F;    ///< largest ue4m3 value
-inline constexpr float kNvfp4Max = 2688.0F;   ///< 6 * 448: amax / 2688 is the global scale
+inline constexpr int kBlock = 16;            ///< elements that share a block scale
+inline constexpr float kE2m1Max = 6.0F;      ///< largest e2m1 magnitude
+inline constexpr float kUe4m3Max = 448.0F;   ///< largest ue4m3 value
+inline constexpr float kNvfp4Max = 2688.0F;  ///< 6 * 448: amax / 2688 is the global scale
 inline constexpr std::uint8_t kUe4m3Nan = 0x7F;
 
 /// Values of the 16 e2m1 codes; code 8 is -0.
@@ -45,8 +45,9 @@ enum class ScaleSelection {
   four_over_six,  ///< of amax -> 6 and amax -> 4, the one with the smaller squared error (a tie keeps 6)
 };
 
-/// The largest block scale that `selection` maps a tensor's amax to: 448, or 256 with four_over_six, where
-/// 1.5 * scale must stay a ue4m3 value (arXiv 2512.02010).
+/// The global scale that maps a tensor's amax to 6 times the largest block scale: amax / (6 * 448), or amax / (6 * 256)
+/// with four_over_six, where 1.5 * scale must stay a ue4m3 value (arXiv 2512.02010). A finite, normal fp32 with a
+/// finite reciprocal whatever amax is: at least the smallest normal fp32, and 1 where amax is 0 or not finite.
 float global_scale_for(float amax, ScaleSelection selection);
 
 struct Nvfp4Block {
@@ -55,8 +56,14 @@ struct Nvfp4Block {
 };
 
 /// Quantizes 16 values. `quant_multiplier` is S, the reciprocal of the global scale. NaN elements do not take part in
-/// the maximum and get code 7.
-Nvfp4Block quantize_block(std::span<const float, kBlock> x, float quant_multiplier, ScaleSelection selection = ScaleSelection::amax);
+/// the maximum and get code 7; a block of nothing but NaN gets scale 0x7F. four_over_six also tries the scale
+/// ue4m3(1.5 * sf) and keeps it only where squared_error says that it is strictly better.
+Nvfp4Block quantize_block(std::span<const float, kBlock> x, float quant_multiplier,
+                          ScaleSelection selection = ScaleSelection::amax);
+
+/// Squared error of a quantized block, in fp32: the sums of elements 0 to 7 and 8 to 15, added. It is the order of
+/// FlashInfer's four-over-six, and it decides close calls.
+float squared_error(std::span<const float, kBlock> x, const Nvfp4Block& block, float global_scale);
 
 /// Quantizes one row; x.size() must be a multiple of 16, codes has x.size() / 2 bytes and scales x.size() / 16.
 void quantize_row(std::span<const float> x, float quant_multiplier, std::span<std::uint8_t> codes,
