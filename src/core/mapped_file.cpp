@@ -6,10 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
-#include <fmt/format.h>
+#include "core/system_error.hpp"
 
 namespace tilewright {
 namespace {
@@ -21,12 +20,6 @@ struct Descriptor {
   }
 };
 
-tl::unexpected<Error> refused(const std::string& path, const char* action, int error) {
-  const ErrorCode code = error == ENOENT || error == ENOTDIR ? ErrorCode::not_found : ErrorCode::io;
-  return fail(code, fmt::format("{}: cannot {}: {}", path, action, std::generic_category().message(error)),
-              code == ErrorCode::not_found ? "check the path" : "check the file and its permissions");
-}
-
 // mmap and madvise take void*, and never write through it here.
 void* address(const std::uint8_t* bytes) { return const_cast<std::uint8_t*>(bytes); }
 
@@ -34,16 +27,16 @@ void* address(const std::uint8_t* bytes) { return const_cast<std::uint8_t*>(byte
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // a FIFO must not block here
-  if (file.fd < 0) return refused(path, "open", errno);
+  if (file.fd < 0) return refused_by_system(path, "open", errno);
   struct stat status {};
-  if (::fstat(file.fd, &status) != 0) return refused(path, "read the size of the file", errno);
+  if (::fstat(file.fd, &status) != 0) return refused_by_system(path, "read the size of the file", errno);
   if (!S_ISREG(status.st_mode)) {
-    return fail(ErrorCode::io, fmt::format("{}: not a regular file", path), "name a file");
+    return fail(ErrorCode::io, path + ": not a regular file", "name a file");
   }
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return MappedFile(std::span<const std::uint8_t>{});  // mmap refuses a length of 0
   void* mapping = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
-  if (mapping == MAP_FAILED) return refused(path, "map", errno);
+  if (mapping == MAP_FAILED) return refused_by_system(path, "map", errno);
   return MappedFile({static_cast<const std::uint8_t*>(mapping), size});
 }
 
