@@ -1,6 +1,10 @@
 #include "tilewright/activation.hpp"
 
+#include <limits>
+
 #include <gtest/gtest.h>
+
+#include "tilewright/precision.hpp"
 
 namespace tilewright {
 namespace {
@@ -27,6 +31,26 @@ TEST(Activation, OnlyRelu2HasNoGate) {
   for (const ActivationKind kind : kAll) {
     EXPECT_EQ((Activation{kind, 0.0F}).gated(), kind != ActivationKind::relu2) << to_string(kind);
   }
+}
+
+TEST(Activation, AKindWithAClampNeedsAFiniteLimitAboveZero) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const ActivationKind kind : kAll) {
+    EXPECT_TRUE(check(Activation{kind, 7.0F})) << to_string(kind);
+    for (const float limit : {0.0F, -1.0F, infinity, infinity - infinity}) {
+      EXPECT_EQ(check(Activation{kind, limit}).has_value(), !Activation{kind}.has_limit()) << to_string(kind) << limit;
+    }
+  }
+}
+
+TEST(Precision, EveryNameReadsBackAndAnUnknownOneListsThem) {
+  for (const Precision precision : {Precision::w4a16, Precision::w4a4}) {
+    EXPECT_EQ(parse_precision(to_string(precision)).value(), precision);
+  }
+  const auto unknown = parse_precision("w4a2");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(unknown.error().message().find("w4a16 or w4a4"), std::string::npos);
 }
 
 }  // namespace
