@@ -2,20 +2,18 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "support/temporary_directory.hpp"
 
 namespace tilewright::testing {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string read_file(const fs::path& path) {
+std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -34,29 +32,12 @@ nlohmann::json ToolRun::json() const {
 int ToolRun::error_lines() const { return static_cast<int>(std::count(err.begin(), err.end(), '\n')); }
 
 ToolRun tilewright(const std::string& arguments) {
-  const Folder folder;
-  const std::string command = std::string(TILEWRIGHT_TOOL) + " " + arguments + " >" + (folder / "out") + " 2>" +
-                              (folder / "err") + " </dev/null";
+  const TemporaryDirectory folder;
+  // Redirections stand first, so that one in `arguments` wins.
+  const std::string command =
+      ">" + folder.file("out") + " 2>" + folder.file("err") + " </dev/null " + TILEWRIGHT_TOOL + " " + arguments;
   const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(folder / "out"), read_file(folder / "err")};
-}
-
-Folder::Folder() {
-  static int count = 0;
-  const std::string name = "tilewright_cli_" + std::to_string(getpid()) + "_" + std::to_string(count++);
-  path_ = (fs::temp_directory_path() / name).string();
-  fs::remove_all(path_);
-  fs::create_directories(path_);
-}
-
-Folder::~Folder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-std::string Folder::write(const std::string& name, const std::string& text) const {
-  std::ofstream(*this / name, std::ios::binary) << text;
-  return *this / name;
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_filefolder.file("out"), read_filefolder.file("err")};
 }
 
 }  // namespace tilewright::testing

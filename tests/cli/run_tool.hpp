@@ -20,21 +20,4 @@ struct ToolRun {
 /// Runs `tilewright ARGUMENTS` through the shell, so that arguments may be quoted.
 ToolRun tilewright(const std::string& arguments);
 
-/// A fresh folder of this test case under the build's temporary folder, removed at the start and the end.
-class Folder {
- public:
-  Folder();
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  /// Writes a file of that name and returns its path.
-  [[nodiscard]] std::string write(const std::string& name, const std::string& text) const;
-
- private:
-  std::string path_;
-};
-
 }  // namespace tilewright::testing

@@ -1,6 +1,7 @@
 // tilewright: the command line. Data goes to stdout, everything else to stderr; each verb is a file.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -21,19 +22,18 @@ int execute(const Verb& verb) {
   const std::string who = "tilewright " + verb.command->get_name();
   const Result<Outcome> outcome = verb.run();
   if (!outcome) return complain(who, outcome.error().message(), exit_for(outcome.error()));
-  const std::string text = render(outcome->report, *verb.format);
+  const std::string& text = outcome->text;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     return complain(who, "the answer could not be written to stdout", Exit::failed);
   }
   return static_cast<int>(outcome->exit);
 }
 
-// CLI11's message, made one line.
-std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (c == '\n') c = ' ';
-  }
-  return text;
+// CLI11's message on one line, in plain words.
+std::string plain(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  const std::size_t missing = text.find(": 1 required ");
+  return missing == std::string::npos ? text : text.substr(0, missing) + ": a value is missing";
 }
 
 // Empty when argv[1] is a verb or an option; CLI11 itself would only say that a verb is missing.
@@ -74,7 +74,7 @@ int parse_and_run(int argc, char** argv) {
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
     const std::string who = chosen() == nullptr ? "tilewright" : "tilewright " + chosen()->command->get_name();
-    return complain(who, fmt::format("{}; see '{} --help'", one_line(error.what()), who), Exit::usage);
+    return complain(who, fmt::format("{}; see '{} --help'", plain(error.what()), who), Exit::usage);
   }
   return execute(*chosen());
 }

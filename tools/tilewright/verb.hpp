@@ -21,15 +21,14 @@ enum class Exit : int {
 
 Exit exit_for(const Error& error);
 
-/// The answer of a verb that ran.
+/// The answer of a verb that ran: what goes to stdout, and the exit code.
 struct Outcome {
-  Report report;
+  std::string text;
   Exit exit = Exit::ok;
 };
 
 struct Verb {
   CLI::App* command = nullptr;
-  Format* format = nullptr;  ///< lives as long as `run`
   std::function<Result<Outcome>()> run;
 };
 
@@ -39,5 +38,6 @@ CLI::App* declare_verb(CLI::App& app, const std::string& name, const std::string
 
 // One file a verb.
 Verb add_info(CLI::App& app);
+Verb add_plan(CLI::App& app);
 
 }  // namespace tilewright::cli
