@@ -2,14 +2,17 @@
 //
 // A SM walks tiles of tile_m weights x tile_n tokens in blocks of tile_k. One k-block takes it the longest of
 //   mma      2 tile_m tile_n tile_k / (FLOP a clock, times the share that the best kernel sustains)
-//   decode   tile_m tile_k / (weights a clock that the decoder makes bf16; not on FP4 tensor cores)
+//   decode   tile_m tile_k / (weights a clock that the decoder makes bf16; not on FP4 tensor cores); it joins the MMA
+//   as
+//            (mma^3 + decode^3)^(1/3)
 //   smem     bytes written by the copies and read by the fragments / 128 a clock
 //   l2       bytes of a stage / (L2 bytes a clock and SM)
 //   latency  DRAM latency / (stages in flight), by Little's law; not divided among resident blocks
 // plus a fixed time for its barriers. Tiles are dealt to SMs in waves: every tile counts in full, as the histogram of
 // rows gives it. Meanwhile DRAM has to deliver each byte once: weights of active experts, activations in and out. The
-// two overlap, imperfectly where they are alike: (dram^4 + sm^4)^(1/4). Launch, the fill of the ring and the last
-// epilogue come on top. Constants and their sources are in src/schedule/cost_constants.hpp.
+// two overlap, imperfectly where they are alike: (dram^4 + sm^4)^(1/4). Launch, the fill of the ring and the tail (the
+// last epilogue, the reduction of a split K) come on top. Constants and their sources are in
+// src/schedule/cost_constants.hpp.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +40,9 @@ struct Cost {
   double l2_us = 0;
   double latency_us = 0;
   double launch_us = 0;        ///< launch and the fill of the ring
-  double epilogue_us = 0;      ///< exposed epilogues and the reduction of a split
+  double epilogue_us = 0;      ///< epilogues that stop the SM with the most tiles, all but the last
   double overhead_us = 0;      ///< barriers of the k-blocks
+  double tail_us = 0;          ///< the last epilogue and the reduction of a split
   double sm_us = 0;            ///< the SM with the most tiles, all of its terms
   std::int64_t tiles = 0;      ///< of all experts, splits included
   double waves = 0;            ///< tiles over the places for them

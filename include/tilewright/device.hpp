@@ -48,7 +48,7 @@ struct Device {
       0.0;  ///< what a kernel has been seen to read, or 0.85 of dram_GBps where nobody published one
   bool dram_read_measured = false;
   TensorRates flop_per_clk;     ///< a SM
-  double mma_share = 1.0;       ///< of the tensor peak that the best published or measured kernel sustains
+  double mma_share = 1.0;       ///< of the tensor peak that an MMA-bound k-block is expected to reach
   double l2_bytes_per_clk = 0;  ///< L2 to SM, all SMs together
   CpuFacts cpu;                 ///< of a CPU; default elsewhere
   std::string note;             ///< what was assumed to arrive at this device; empty when it was named

@@ -11,32 +11,35 @@
 
 namespace tilewright {
 
-/// Stable reasons. `needs` and `limit` of a Rejection are in the unit given here.
+/// Stable reasons, in the order in which the rules are checked. In brackets what `needs` and `limit` of a Rejection
+/// count; both are 0 where the reason is not a number.
 enum class RejectionCode : std::uint8_t {
-  smem_over_limit,        ///< bytes of one block over what a block may have
-  smem_over_sm,           ///< bytes of all resident blocks over what the SM has
-  working_set_over_l2,    ///< CPU: bytes of one core's working set over its L2
-  register_budget,        ///< registers of a thread, or of all threads of the SM
-  stages_below_two,       ///< stages
-  tile_not_in_catalogue,  ///< no kernel is built for the tile; in bytes of shared memory at two stages
-  k_not_multiple_of_16,   ///< elements of K that are left over
-  tile_k_over_k,          ///< elements: the tile walks past K by a whole half or more
-  cluster_not_supported,  ///< blocks of a cluster
-  no_fp4_mma,             ///< compute capability times ten: w4a4 needs FP4 tensor cores
+  no_kernels_for_arch,    ///< planned and explained, not run: no kernel of this architecture exists here
+  no_fp4_mma,             ///< w4a4 needs FP4 tensor cores and the device has none
   precision_not_built,    ///< the device could, and no kernel is built
-  no_kernels_for_arch,    ///< compute capability times ten: planned and explained, not run
+  k_not_multiple_of_16,   ///< NVFP4 blocks are 16 long [elements of K left over, 0]
+  stages_below_two,       ///< a ring needs two slots to overlap anything [stages, 2]
+  smem_over_limit,        ///< [bytes of one block, what a block may have]
+  working_set_over_l2,    ///< on a CPU [bytes of one core's working set, its L2]
+  cluster_not_supported,  ///< [blocks of a cluster, 1]
+  tile_not_in_catalogue,  ///< it would fit, but no kernel is built for the tile
+  register_budget,        ///< [registers of a consumer thread, what it may have]
+  smem_over_sm,           ///< too many resident blocks [bytes of all of them, what the SM has]
 };
 const char* to_string(RejectionCode code);
 Result<RejectionCode> parse_rejection_code(const std::string& name);
 
 struct Rejection {
-  Schedule schedule;
+  std::optional<Schedule> schedule;  ///< none where no schedule for the problem could exist
   RejectionCode code = RejectionCode::smem_over_limit;
   std::int64_t needs = 0;
   std::int64_t limit = 0;
   std::string message;              ///< one line: value, limit, difference
   std::optional<Schedule> nearest;  ///< the closest schedule that passes every rule, if there is one
 };
+
+/// Why a problem cannot run on a device under any schedule, or nothing.
+std::optional<Rejection> reject(const Device& device, const GemmProblem& problem);
 
 /// The first rule that a schedule breaks on a device for a problem, or nothing. The rules are in docs/schedules.md.
 std::optional<Rejection> reject(const Device& device, const GemmProblem& problem, const Schedule& schedule);

@@ -1,0 +1,146 @@
+// The time of a persistent, warp-specialized grouped GEMM.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "schedule/cost_constants.hpp"
+#include "schedule/cost_model.hpp"
+#include "tilewright/shared_memory.hpp"
+
+namespace tilewright::schedule {
+namespace {
+
+// Cycles of a SM for one k-block of one tile, by what it is spent on.
+struct BlockCycles {
+  double mma = 0;
+  double decode = 0;
+  double smem = 0;
+  double l2 = 0;
+  double overhead = 0;
+
+  [[nodiscard]] double longest() const {
+    return std::max({joined(mma, decode, kDecodeOverlapOrder), smem, l2}) + overhead;
+  }
+};
+
+// Bytes that the consumers' fragments read from shared memory in one k-block.
+double fragment_bytes(const Schedule& s) {
+  const auto weights = static_cast<double>(weight_tile_bytes(s));
+  const auto tokens = static_cast<double>(token_tile_bytes(s));
+  // wgmma: the weight fragment once, the tokens by each 64-row slice.
+  if (s.mma == Mma::wgmma_rs_bf16) return weights + tokens * s.tile_m / 64.0;
+  // mma.sync: warps in a grid of rows x columns, weights read once a column and tokens once a row; the best grid whose
+  // warps have at least one 16 x 8 tile.
+  const int warps = s.roles.consumer_warps / (s.roles.consumers == Consumers::pingpong ? 2 : 1);
+  double least = std::numeric_limits<double>::infinity();
+  for (int rows = 1; rows <= warps; rows *= 2) {
+    const int columns = warps / rows;
+    if (s.tile_m < 16 * rows || s.tile_n < 8 * columns) continue;
+    least = std::min(least, weights * columns + tokens * rows);
+  }
+  return std::isinf(least) ? weights + tokens * warps : least;
+}
+
+BlockCycles block_cycles(const Device& device, const Schedule& s) {
+  const bool hopper = s.mma == Mma::wgmma_rs_bf16;
+  const double weights = static_cast<double>(s.tile_m) * s.tile_k;
+  const int rate = hopper ? device.flop_per_clk.bf16 : device.flop_per_clk.fp4;
+  const auto loaded = static_cast<double>(weight_tile_bytes(s) + token_tile_bytes(s));
+  BlockCycles cycles;
+  cycles.mma = 2.0 * weights * s.tile_n / (rate * device.mma_share);
+  cycles.decode = hopper ? weights / kDecodedWeightsPerClk : 0.0;
+  cycles.smem = (loaded + fragment_bytes(s)) / kSmemBytesPerClk;
+  cycles.l2 = loaded / (device.l2_bytes_per_clk / device.sm_count);
+  cycles.overhead = (hopper ? kBlockOverheadSm90 : kBlockOverheadSm12x) / std::sqrt(s.stages);
+  return cycles;
+}
+
+// Cycles of one epilogue: through the staging buffer and out through L2, for the token columns that hold rows.
+double epilogue_cycles(const Device& device, const Schedule& s, double token_fill) {
+  const double channels = output_channels(s);
+  const double out = token_fill * s.tile_n * channels * (stores_nvfp4(s.epilogue) ? 9.0 / 16.0 : 2.0);
+  return kEpilogueCycles + 2.0 * out / kSmemBytesPerClk + out / (device.l2_bytes_per_clk / device.sm_count);
+}
+
+// Cycles to write and read back an fp32 tile of partial sums.
+double partial_tile_cycles(const Device& device, const Schedule& s) {
+  return 2.0 * s.tile_m * s.tile_n * 4.0 / (device.l2_bytes_per_clk / device.sm_count);
+}
+
+// How the k-blocks of a GEMM fall on the SM that has the most of them.
+struct Makespan {
+  double k_blocks = 0;         // of the busiest SM
+  double k_blocks_in_row = 0;  // one after the other in one of its blocks
+  double epilogues = 0;        // of the busiest SM
+  double partial_tiles = 0;    // sums of a part of K that the busiest SM writes and reads
+};
+
+Makespan makespan(const Device& device, const Schedule& s, double tiles, double k_blocks) {
+  const double places = static_cast<double>(device.sm_count) * s.ctas_per_sm;
+  Makespan m;
+  switch (s.split.kind) {
+    case SplitKind::stream_k:
+      m.k_blocks = std::ceil(tiles * k_blocks / device.sm_count);
+      m.k_blocks_in_row = std::ceil(tiles * k_blocks / places);
+      m.epilogues = std::ceil(tiles / device.sm_count);
+      m.partial_tiles = 1;
+      return m;
+    case SplitKind::split_k: {
+      const double part = std::ceil(k_blocks / s.split.parts);
+      m.k_blocks = std::ceil(tiles * s.split.parts / device.sm_count) * part;
+      m.k_blocks_in_row = std::ceil(tiles * s.split.parts / places) * part;
+      m.epilogues = std::ceil(tiles / device.sm_count);
+      m.partial_tiles = std::ceil(tiles * s.split.parts / device.sm_count);
+      return m;
+    }
+    case SplitKind::none: break;
+  }
+  m.epilogues = std::ceil(tiles / device.sm_count);
+  m.k_blocks = m.epilogues * k_blocks;
+  m.k_blocks_in_row = std::ceil(tiles / places) * k_blocks;
+  return m;
+}
+
+}  // namespace
+
+Cost predict_gpu(const Device& device, const GemmProblem& problem, const Schedule& s) {
+  Cost cost = shape_cost(device, problem, s);
+  const double us_per_cycle = 1.0 / device.clock_mhz;
+  const double latency_us = kDramLatencyNs / 1e3;
+  const double k_blocks = std::ceil(static_cast<double>(problem.k) / s.tile_k);
+  const BlockCycles block = block_cycles(device, s);
+  const Makespan span = makespan(device, s, static_cast<double>(cost.tiles), k_blocks);
+
+  const double busy = span.k_blocks * us_per_cycle;
+  cost.mma_us = busy * block.mma;
+  cost.decode_us = busy * block.decode;
+  cost.smem_us = busy * block.smem;
+  cost.l2_us = busy * block.l2;
+  cost.overhead_us = busy * block.overhead;
+  cost.latency_us = span.k_blocks_in_row * latency_us / s.stages;
+  const double mainloop = std::max(busy * block.longest(), cost.latency_us);
+
+  // The last epilogue follows the last byte. The ones before it stop the consumers of a SM, unless a second group or a
+  // second block multiplies meanwhile: then they only count where they are the longer part.
+  const double epilogue = epilogue_cycles(device, s, cost.token_fill) * us_per_cycle;
+  const double earlier = std::max(span.epilogues - 1.0, 0.0) * epilogue;
+  const bool hidden = s.roles.consumers == Consumers::pingpong || s.ctas_per_sm > 1;
+  cost.epilogue_us = hidden ? std::max(earlier - mainloop, 0.0) : earlier;
+  cost.tail_us = epilogue;
+  if (s.split.kind != SplitKind::none) {
+    // Partial sums are written and read; the last ones are also signalled and waited for: two trips to memory.
+    const double partial = partial_tile_cycles(device, s) * us_per_cycle;
+    cost.epilogue_us += std::max(span.partial_tiles - 1.0, 0.0) * partial;
+    cost.tail_us += partial + 2.0 * latency_us;
+  }
+  cost.sm_us = mainloop + cost.epilogue_us;
+  cost.launch_us = kLaunchUs + latency_us + block.longest() * us_per_cycle;
+  const double places = static_cast<double>(device.sm_count) * s.ctas_per_sm;
+  const double units = static_cast<double>(cost.tiles) * (s.split.kind == SplitKind::split_k ? s.split.parts : 1);
+  cost.waves = units / places;
+  const double even_share = static_cast<double>(cost.tiles) * k_blocks / device.sm_count;
+  cost.wave_efficiency = span.k_blocks > 0 ? even_share / span.k_blocks : 0.0;
+  return cost;
+}
+
+}  // namespace tilewright::schedule

@@ -1,0 +1,34 @@
+#include "schedule/format.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace tilewright::schedule {
+
+std::string grouped(std::int64_t value) {
+  std::string text = fmt::format("{}", value);
+  const std::size_t first = value < 0 ? 1 : 0;
+  for (std::size_t at = text.size(); at > first + 3; at -= 3) text.insert(at - 3, 1, ',');
+  return text;
+}
+
+std::string microseconds(double us) {
+  if (us >= 1000.0) return grouped(std::llround(us));
+  if (us >= 100.0) return fmt::format("{:.1f}", us);
+  return us >= 10.0 ? fmt::format("{:.2f}", us) : fmt::format("{:.3f}", us);
+}
+
+std::string percent(double share) {
+  const double value = 100.0 * share;
+  return value < 9.95 ? fmt::format("{:.2g}", value) : fmt::format("{:.0f}", value);
+}
+
+std::string bytes(std::int64_t count) {
+  const auto value = static_cast<double>(count);
+  if (value < 1e4) return fmt::format("{} B", count);
+  if (value < 1e6) return fmt::format("{:.1f} kB", value / 1e3);
+  return value < 1e9 ? fmt::format("{:.1f} MB", value / 1e6) : fmt::format("{:.3f} GB", value / 1e9);
+}
+
+}  // namespace tilewright::schedule
