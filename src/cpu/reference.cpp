@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -22,7 +23,6 @@ namespace tilewright::cpu {
 namespace {
 
 constexpr int kLanes = 8;               ///< partial sums of a dot product (see reference_gemm)
-constexpr int kRowsAtOnce = 2;          ///< activation rows that share one pass over a weight row
 constexpr std::int64_t kRowBlock = 32;  ///< output features a thread takes at a time
 
 /// Activation rows as a GEMM reads them: row r is scale[r] * values[r, :], with every value exact in fp32.
@@ -73,32 +73,20 @@ class WeightRow {
   std::vector<double> values_;
 };
 
-/// Dot products of one weight row with `Count` activation rows. k is a multiple of 16.
-template <int Count, typename T>
-std::array<double, Count> dot(const double* w, const std::array<const T*, Count>& x, std::int64_t k) {
-  double sum[Count][kLanes] = {};
+/// Dot product of a weight row and an activation row; k is a multiple of 16. The partial sums are independent, so that
+/// they vectorize without leave to reorder.
+template <typename T>
+double dot(const double* w, const T* x, std::int64_t k) {
+  double sum[kLanes] = {};
   for (std::int64_t i = 0; i < k; i += kLanes) {
-    for (int r = 0; r < Count; ++r) {
-      for (int lane = 0; lane < kLanes; ++lane) sum[r][lane] += w[i + lane] * static_cast<double>(x[r][i + lane]);
-    }
+    for (int lane = 0; lane < kLanes; ++lane) sum[lane] += w[i + lane] * static_cast<double>(x[i + lane]);
   }
-  std::array<double, Count> total{};
-  for (int r = 0; r < Count; ++r) {
-    const double even = (sum[r][0] + sum[r][4]) + (sum[r][2] + sum[r][6]);
-    const double odd = (sum[r][1] + sum[r][5]) + (sum[r][3] + sum[r][7]);
-    total[r] = even + odd;
-  }
-  return total;
+  return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
 /// out[i] = scale[rows[i]] * dot(w, row rows[i]) for every i.
 void dot_rows(const double* w, const Rows& x, const std::vector<std::int64_t>& rows, double* out) {
-  std::size_t i = 0;
-  for (; i + kRowsAtOnce <= rows.size(); i += kRowsAtOnce) {
-    const auto sums = dot<kRowsAtOnce, float>(w, {x.row(rows[i]), x.row(rows[i + 1])}, x.width);
-    for (std::size_t r = 0; r < kRowsAtOnce; ++r) out[i + r] = x.scale[rows[i + r]] * sums[r];
-  }
-  for (; i < rows.size(); ++i) out[i] = x.scale[rows[i]] * dot<1, float>(w, {x.row(rows[i])}, x.width)[0];
+  for (std::size_t i = 0; i < rows.size(); ++i) out[i] = x.scale[rows[i]] * dot(w, x.row(rows[i]), x.width);
 }
 
 /// Calls body(item) for every item on `threads` threads (the caller's is one of them). A machine that refuses another
@@ -317,7 +305,7 @@ Status reference_gemm(const Nvfp4Matrix& matrix, std::span<const double> x, std:
   }
   WeightRow weight_row(matrix.cols);
   for (std::int64_t n = 0; n < matrix.rows; ++n) {
-    y[n] = dot<1, double>(weight_row.load(matrix, n), {x.data()}, matrix.cols)[0] * matrix.global_scale;
+    y[n] = dot(weight_row.load(matrix, n), x.data(), matrix.cols) * matrix.global_scale;
   }
   return {};
 }

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "cpu/activation_math.hpp"
+#include "moe/routing_math.hpp"
 
 namespace tilewright {
 
@@ -24,47 +24,59 @@ constexpr float kRenormalizeEpsilon = 1e-20F;
 /// The scorings that take each expert on its own, and with it a selection bias and groups.
 bool scores_alone(Scoring scoring) { return scoring == Scoring::sigmoid || scoring == Scoring::sqrtsoftplus; }
 
-/// The k largest values offered, in descending order; of equal values the one offered first comes first.
-class TopK {
+/// Takes the largest of a row of values again and again, equal ones in ascending order of index. A value and its index
+/// make one integer key that orders as they do; with the maximum of each block of keys at hand, a take looks at one key
+/// a block and one block, and no branch depends on the values.
+class Largest {
  public:
-  explicit TopK(int k) : values_(static_cast<std::size_t>(k)), ids_(static_cast<std::size_t>(k)) { clear(); }
+  explicit Largest(int size)
+      : keys_(static_cast<std::size_t>((size + kBlock - 1) / kBlock * kBlock), kTaken),
+        block_max_(keys_.size() / kBlock) {}
 
-  void clear() { std::fill(values_.begin(), values_.end(), -std::numeric_limits<float>::infinity()); }
-
-  void offer(float value, int id) {
-    if (!(value > values_.back())) return;
-    std::size_t place = values_.size() - 1;
-    for (; place > 0 && value > values_[place - 1]; --place) {
-      values_[place] = values_[place - 1];
-      ids_[place] = ids_[place - 1];
-    }
-    values_[place] = value;
-    ids_[place] = id;
+  /// Puts the row in; the same size every time.
+  void load(const float* values, int size) {
+    for (int i = 0; i < size; ++i) keys_[i] = key(values[i], i);
+    for (std::size_t b = 0; b < block_max_.size(); ++b) refresh(b);
   }
 
-  [[nodiscard]] const std::vector<float>& values() const { return values_; }
-  [[nodiscard]] const std::vector<int>& ids() const { return ids_; }
+  int take() {
+    const std::uint64_t largest = *std::max_element(block_max_.begin(), block_max_.end());
+    const auto index = static_cast<std::uint32_t>(~largest);
+    keys_[index] = kTaken;
+    refresh(index / kBlock);
+    return static_cast<int>(index);
+  }
 
  private:
-  std::vector<float> values_;
-  std::vector<int> ids_;
-};
+  static constexpr std::size_t kBlock = 16;
+  static constexpr std::uint64_t kTaken = 0;  ///< below the key of every finite value
 
-/// sqrt(log(1 + exp(x))). log(u) * e / (u - 1), with u = 1 + e rounded, is log(1 + e) to within a few ulp for every e
-/// (W. Kahan): the rounding of u cancels.
-float sqrt_softplus(float x) {
-  const float e = std::exp(-std::abs(x));
-  const float u = 1.0F + e;
-  const float log_u = u == 1.0F ? e : std::log(u) * (e / (u - 1.0F));
-  return std::sqrt(std::max(x, 0.0F) + log_u);
-}
+  /// The bits of an fp32 order as integers once the negative ones are inverted and the others take the upper half;
+  /// + 0 makes -0 and 0 equal.
+  static std::uint64_t key(float value, int index) {
+    const auto bits = std::bit_cast<std::uint32_t>(value + 0.0F);
+    const std::uint32_t ordered = bits ^ ((0U - (bits >> 31U)) | 0x80000000U);
+    return (static_cast<std::uint64_t>(ordered) << 32U) | ~static_cast<std::uint32_t>(index);
+  }
+
+  void refresh(std::size_t block) {
+    const std::uint64_t* keys = keys_.data() + block * kBlock;
+    std::uint64_t largest = kTaken;
+    for (std::size_t i = 0; i < kBlock; ++i) largest = std::max(largest, keys[i]);
+    block_max_[block] = largest;
+  }
+
+  std::vector<std::uint64_t> keys_;
+  std::vector<std::uint64_t> block_max_;
+};
 
 /// Index of the first value that is not finite; `size` when all are.
 int first_non_finite(const float* values, int size) {
   constexpr std::uint32_t kExponent = 0x7F800000U;
-  bool all_finite = true;
-  for (int i = 0; i < size; ++i) all_finite &= (std::bit_cast<std::uint32_t>(values[i]) & kExponent) != kExponent;
-  if (all_finite) return size;
+  constexpr std::uint32_t kOne = 0x00800000U;  // carries an exponent of all ones into bit 31
+  std::uint32_t carries = 0;
+  for (int i = 0; i < size; ++i) carries |= (std::bit_cast<std::uint32_t>(values[i]) & kExponent) + kOne;
+  if (carries >> 31U == 0U) return size;
   return static_cast<int>(std::find_if(values, values + size, [](float v) { return !std::isfinite(v); }) - values);
 }
 
@@ -75,40 +87,42 @@ class Router {
       : routing_(routing),
         experts_(experts),
         bias_(bias),
-        picks_(routing.top_k),
-        groups_(routing.top_groups),
+        best_experts_(experts),
+        best_groups_(routing.groups),
         scores_(static_cast<std::size_t>(experts)),
-        biased_(static_cast<std::size_t>(experts)) {}
+        biased_(static_cast<std::size_t>(experts)),
+        group_scores_(static_cast<std::size_t>(routing.groups)),
+        is_kept_(static_cast<std::size_t>(routing.groups)) {}
 
   void route(const float* logits, std::int32_t* ids, float* weights) {
-    picks_.clear();
-    if (scores_alone(routing_.scoring)) {
-      score(logits);
-      pick_by_group();
-    } else {
-      for (int e = 0; e < experts_; ++e) picks_.offer(logits[e], e);
-    }
-    std::copy(picks_.ids().begin(), picks_.ids().end(), ids);
-    weigh(logits, weights);
+    const bool alone = scores_alone(routing_.scoring);
+    if (alone) score(logits);
+    if (routing_.groups > 1) mask_groups();
+    best_experts_.load(alone ? biased_.data() : logits, experts_);
+    for (int s = 0; s < routing_.top_k; ++s) ids[s] = best_experts_.take();
+    weigh(logits, ids, weights);
   }
 
  private:
   void score(const float* logits) {
-    const bool is_sigmoid = routing_.scoring == Scoring::sigmoid;
-    for (int e = 0; e < experts_; ++e) {
-      scores_[e] = is_sigmoid ? cpu::sigmoid(logits[e]) : sqrt_softplus(logits[e]);
-      biased_[e] = bias_.empty() ? scores_[e] : scores_[e] + bias_[e];
+    if (routing_.scoring == Scoring::sigmoid) {
+      for (int e = 0; e < experts_; ++e) scores_[e] = moe::sigmoid(logits[e]);
+    } else {
+      for (int e = 0; e < experts_; ++e) scores_[e] = moe::softplus(logits[e]);
+      for (int e = 0; e < experts_; ++e) scores_[e] = std::sqrt(scores_[e]);
     }
+    for (int e = 0; e < experts_; ++e) biased_[e] = bias_.empty() ? scores_[e] : scores_[e] + bias_[e];
   }
 
-  void pick_by_group() {
+  /// Puts the experts of the groups that are not kept below all others.
+  void mask_groups() {
     const int size = experts_ / routing_.groups;
-    groups_.clear();
-    for (int g = 0; g < routing_.groups; ++g) groups_.offer(group_score(biased_.data() + g * size, size), g);
-    kept_ = groups_.ids();
-    std::sort(kept_.begin(), kept_.end());  // experts are offered in ascending order, so that ties go to the lowest
-    for (const int g : kept_) {
-      for (int e = g * size; e < (g + 1) * size; ++e) picks_.offer(biased_[e], e);
+    for (int g = 0; g < routing_.groups; ++g) group_scores_[g] = group_score(biased_.data() + g * size, size);
+    best_groups_.load(group_scores_.data(), routing_.groups);
+    std::fill(is_kept_.begin(), is_kept_.end(), false);
+    for (int kept = 0; kept < routing_.top_groups; ++kept) is_kept_[best_groups_.take()] = true;
+    for (int g = 0; g < routing_.groups; ++g) {
+      if (!is_kept_[g]) std::fill_n(biased_.begin() + g * size, size, -std::numeric_limits<float>::infinity());
     }
   }
 
@@ -123,18 +137,17 @@ class Router {
     return size == 1 ? first : first + second;
   }
 
-  void weigh(const float* logits, float* weights) const {
-    const std::vector<int>& ids = picks_.ids();
+  void weigh(const float* logits, const std::int32_t* ids, float* weights) {
     const int top_k = routing_.top_k;
     float divisor = 1.0F;
     if (scores_alone(routing_.scoring)) {
       for (int s = 0; s < top_k; ++s) weights[s] = scores_[ids[s]];
       if (routing_.renormalize) divisor = sum(weights) + kRenormalizeEpsilon;
     } else if (routing_.scoring == Scoring::sigmoid_on_input) {
-      for (int s = 0; s < top_k; ++s) weights[s] = cpu::sigmoid(logits[ids[s]]);
+      for (int s = 0; s < top_k; ++s) weights[s] = moe::sigmoid(logits[ids[s]]);
     } else {
       const float largest = logits[ids[0]];
-      for (int s = 0; s < top_k; ++s) weights[s] = std::exp(logits[ids[s]] - largest);
+      for (int s = 0; s < top_k; ++s) weights[s] = moe::exp_nonpositive(logits[ids[s]] - largest);
       divisor = sum(weights);
       if (routing_.scoring == Scoring::softmax && !routing_.renormalize) divisor = sum_of_exp(logits, largest);
     }
@@ -147,20 +160,22 @@ class Router {
     return total;
   }
 
-  [[nodiscard]] float sum_of_exp(const float* logits, float largest) const {
+  [[nodiscard]] float sum_of_exp(const float* logits, float largest) {
+    for (int e = 0; e < experts_; ++e) scores_[e] = moe::exp_nonpositive(logits[e] - largest);
     float total = 0.0F;
-    for (int e = 0; e < experts_; ++e) total += std::exp(logits[e] - largest);
+    for (int e = 0; e < experts_; ++e) total += scores_[e];
     return total;
   }
 
   const Routing& routing_;
   const int experts_;
   const std::vector<float>& bias_;
-  TopK picks_;
-  TopK groups_;
-  std::vector<int> kept_;
+  Largest best_experts_;
+  Largest best_groups_;
   std::vector<float> scores_;
   std::vector<float> biased_;
+  std::vector<float> group_scores_;
+  std::vector<bool> is_kept_;
 };
 
 Status check_sizes(const Routing& routing, const float* logits, int tokens, int experts) {
