@@ -1,0 +1,19 @@
+// The activations' static scales, expert by expert, with gaps filled.
+#pragma once
+
+#include <vector>
+
+#include "checkpoint/expert_matrix.hpp"
+#include "checkpoint/layer_tensors.hpp"
+#include "checkpoint/slicing.hpp"
+#include "tilewright/expert_weights.hpp"
+
+namespace tilewright {
+
+/// Sets input_scale of each local expert's matrices. Gate and up see the same activations and fill each other's gaps.
+/// An expert that calibration never reached gets the largest scale of all the layer's experts, so that the result does
+/// not depend on the expert-parallel degree; where no expert has one, none gets one.
+Status set_input_scales(const LayerTensors& layer, const ExpertRange& range, std::vector<Nvfp4Expert>& experts,
+                        std::vector<Finding>* findings);
+
+}  // namespace tilewright

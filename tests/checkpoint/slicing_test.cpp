@@ -1,0 +1,173 @@
+// Slices of a layer: whatever the degrees, the ranks together hold the whole.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "checkpoint/layer_fixture.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+Checkpoint write_layer(const LayerBytes& layer, const TemporaryDirectory& directory) {
+  TensorSet set;
+  add_single(set, layer, "model.layers.0.mlp.experts", Dialect::modelopt);
+  const Status written = write_safetensors(directory.file("model.safetensors"), set.tensors());
+  if (!written) throw std::runtime_error(written.error().message());
+  auto checkpoint = Checkpoint::open(directory.path().string());
+  if (!checkpoint) throw std::runtime_error(checkpoint.error().message());
+  return *checkpoint;
+}
+
+/// Appends what a rank reads of a matrix to `codes` and `scales`, row by row.
+struct Rows {
+  std::vector<std::vector<std::uint8_t>> codes;
+  std::vector<std::vector<std::uint8_t>> scales;
+};
+
+Rows read_all(const Nvfp4Matrix& matrix) {
+  Rows rows;
+  for (std::int64_t r = 0; r < matrix.rows; ++r) {
+    rows.codes.emplace_back(static_cast<std::size_t>(matrix.cols / 2), std::uint8_t{0xEE});
+    rows.scales.emplace_back(static_cast<std::size_t>(matrix.cols / 16), std::uint8_t{0xEE});
+    matrix.read_row(r, rows.codes.back().data(), rows.scales.back().data());
+  }
+  return rows;
+}
+
+void stack_rows(Rows& whole, const Rows& part) {
+  whole.codes.insert(whole.codes.end(), part.codes.begin(), part.codes.end());
+  whole.scales.insert(whole.scales.end(), part.scales.begin(), part.scales.end());
+}
+
+void join_columns(Rows& whole, const Rows& part) {
+  if (whole.codes.empty())
+    whole = Rows{std::vector<std::vector<std::uint8_t>>(part.codes.size()),
+                 std::vector<std::vector<std::uint8_t>>(part.codes.size())};
+  for (std::size_t r = 0; r < part.codes.size(); ++r) {
+    whole.codes[r].insert(whole.codes[r].end(), part.codes[r].begin(), part.codes[r].end());
+    whole.scales[r].insert(whole.scales[r].end(), part.scales[r].begin(), part.scales[r].end());
+  }
+}
+
+/// `whole` is `expected` with padding of zeros after its rows (or columns).
+bool equals_padded(const Rows& whole, const MatrixBytes& expected) {
+  const auto matches = [](const std::vector<std::vector<std::uint8_t>>& rows, const std::vector<std::uint8_t>& bytes,
+                          std::size_t valid_rows) {
+    const std::size_t width = bytes.size() / valid_rows;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      for (std::size_t c = 0; c < rows[r].size(); ++c) {
+        const bool valid = r < valid_rows && c < width;
+        if (rows[r][c] != (valid ? bytes[r * width + c] : 0)) return false;
+      }
+    }
+    return rows.size() >= valid_rows && rows.front().size() >= width;
+  };
+  const auto rows = static_cast<std::size_t>(expected.rows);
+  return matches(whole.codes, expected.codes, rows) && matches(whole.scales, expected.scales, rows);
+}
+
+TEST(Slicing, RanksTogetherHoldTheWholeLayer) {
+  EXPECT_TRUE(rc::check([] {
+    const int experts = *rc::gen::inRange(1, 8);
+    const std::int64_t intermediate = 16 * *rc::gen::inRange(1, 9);
+    const int ep = *rc::gen::inRange(1, experts + 1);
+    const int tp = *rc::gen::inRange(1, 7);
+    const bool gated = *rc::gen::arbitrary<bool>();
+    const LayerBytes layer = random_layer(experts, 32, intermediate, gated, *rc::gen::arbitrary<unsigned>());
+    const TemporaryDirectory directory;
+    const Checkpoint checkpoint = write_layer(layer, directory);
+
+    int next_expert = 0;
+    for (int ep_rank = 0; ep_rank < ep; ++ep_rank) {
+      std::vector<ExpertWeights> ranks;
+      for (int tp_rank = 0; tp_rank < tp; ++tp_rank) {
+        const auto weights = checkpoint.load_layer(0, Slice{tp, tp_rank, ep, ep_rank, TpPadding::pad_to_blocks});
+        RC_ASSERT(weights.has_value());
+        RC_ASSERT(weights->first_expert == next_expert);
+        RC_ASSERT(weights->global_experts == experts);
+        RC_ASSERT(weights->intermediate % 16 == 0);
+        RC_ASSERT(weights->intermediate * tp >= intermediate);
+        RC_ASSERT(weights->intermediate * tp < intermediate + 16 * tp);
+        ranks.push_back(*weights);
+      }
+      const std::size_t local = ranks.front().experts.size();
+      const std::size_t even = static_cast<std::size_t>(experts / ep);
+      RC_ASSERT(local == even + (ep_rank < experts % ep ? 1U : 0U));
+      for (std::size_t e = 0; e < local; ++e) {
+        Rows gate;
+        Rows up;
+        Rows down;
+        for (const ExpertWeights& rank : ranks) {
+          if (gated) stack_rows(gate, read_all(rank.experts[e].gate));
+          stack_rows(up, read_all(rank.experts[e].up));
+          join_columns(down, read_all(rank.experts[e].down));
+        }
+        const ExpertBytes& expected = layer.experts[static_cast<std::size_t>(next_expert) + e];
+        if (gated) RC_ASSERT(equals_padded(gate, expected.gate));
+        RC_ASSERT(equals_padded(up, expected.up));
+        RC_ASSERT(equals_padded(down, expected.down));
+      }
+      next_expert += static_cast<int>(local);
+    }
+    RC_ASSERT(next_expert == experts);
+  }));
+}
+
+TEST(Slicing, RefusesToCutABlockAndNamesIt) {
+  // Nemotron-3-Nano's 1856 over 8 ranks is 232 = 14.5 blocks.
+  const TemporaryDirectory directory;
+  const Checkpoint checkpoint = write_layer(random_layer(1, 16, 1856, false, 3), directory);
+  const auto refused = checkpoint.load_layer(0, Slice{8, 0, 1, 0, TpPadding::refuse});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  for (const char* part : {"layer 0", "1856", "8 tensor-parallel", "232", "channels 224 to 239"}) {
+    EXPECT_NE(refused.error().cause.find(part), std::string::npos) << part << " in: " << refused.error().message();
+  }
+  EXPECT_NE(refused.error().remedy.find("240"), std::string::npos) << refused.error().message();
+
+  const auto padded = checkpoint.load_layer(0, Slice{8, 7, 1, 0, TpPadding::pad_to_blocks});
+  ASSERT_TRUE(padded) << padded.error().message();
+  EXPECT_EQ(padded->intermediate, 240);
+  EXPECT_EQ(padded->experts[0].up.valid_rows, 1856 - 7 * 240);
+  EXPECT_EQ(padded->experts[0].down.valid_cols, 1856 - 7 * 240);
+}
+
+TEST(Slicing, SplitsOnBlockBoundariesWithoutPadding) {
+  // Gemma-4's 704 over 4 ranks is 176 = 11 blocks.
+  const TemporaryDirectory directory;
+  const Checkpoint checkpoint = write_layer(random_layer(1, 16, 704, true, 4), directory);
+  const auto weights = checkpoint.load_layer(0, Slice{4, 3});
+  ASSERT_TRUE(weights) << weights.error().message();
+  EXPECT_EQ(weights->intermediate, 176);
+  EXPECT_EQ(weights->experts[0].gate.valid_rows, 176);
+}
+
+TEST(Slicing, NamesARankOrDegreeThatDoesNotExist) {
+  const TemporaryDirectory directory;
+  const Checkpoint checkpoint = write_layer(random_layer(3, 16, 32, true, 5), directory);
+  for (const Slice& slice : {Slice{2, 2}, Slice{0, 0}, Slice{1, 0, 2, -1}, Slice{1, 0, 4, 0}}) {
+    const auto weights = checkpoint.load_layer(0, slice);
+    ASSERT_FALSE(weights);
+    EXPECT_EQ(weights.error().code, ErrorCode::invalid_argument) << weights.error().message();
+  }
+}
+
+TEST(Slicing, CountsRowsOfAnErrorAsTheFileDoes) {
+  const LayerBytes layer = random_layer(1, 16, 64, true, 6);
+  TensorSet set;
+  add_single(set, layer, "model.layers.0.mlp.experts", Dialect::modelopt);
+  set.change("model.layers.0.mlp.experts.0.up_proj.weight_scale", [](auto& bytes) { bytes[40] = 0x7F; });
+  const TemporaryDirectory directory;
+  ASSERT_TRUE(write_safetensors(directory.file("model.safetensors"), set.tensors()));
+  const auto checkpoint = Checkpoint::open(directory.path().string());
+  ASSERT_TRUE(checkpoint);
+  EXPECT_TRUE(checkpoint->load_layer(0, Slice{2, 0}));  // rows 0 to 31 are sound
+  const auto weights = checkpoint->load_layer(0, Slice{2, 1});
+  ASSERT_FALSE(weights);
+  EXPECT_NE(weights.error().cause.find("row 40"), std::string::npos) << weights.error().message();
+}
+
+}  // namespace
+}  // namespace tilewright::testing
