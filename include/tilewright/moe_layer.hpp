@@ -1,0 +1,68 @@
+// MoeLayer: the routed experts of one layer, packed for a backend and ready to run.
+//
+//   auto layer = MoeLayer::create(weights, facts.activation, facts.routing, {.precision = Precision::w4a16});
+//   layer->run(x, tokens, router_logits, y);
+//
+// Shared experts, the residual and the router's own matrix are the caller's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tilewright/activation.hpp"
+#include "tilewright/expert_weights.hpp"
+#include "tilewright/float_types.hpp"
+#include "tilewright/precision.hpp"
+#include "tilewright/result.hpp"
+#include "tilewright/routing.hpp"
+
+namespace tilewright {
+
+enum class Backend { cpu };
+const char* to_string(Backend backend);
+/// A backend by name. One that this build does not have ("cuda") is `unsupported`, another name `invalid_argument`.
+Result<Backend> parse_backend(const std::string& name);
+
+struct MoeLayerOptions {
+  Precision precision = Precision::w4a16;
+  Backend backend = Backend::cpu;
+  std::string isa;  ///< CPU instruction set tier; empty: the highest that runs here
+  int threads = 0;  ///< 0: all cores that this process may use
+};
+
+/// One layer. The same input gives the same bits, run after run and for any number of threads. Not for two runs at
+/// the same time: a layer owns its workspace.
+class MoeLayer {
+ public:
+  /// Packs the weights into the backend's tile order, expert by expert, giving file pages back as it goes: the peak is
+  /// the packed size plus one expert. The views in `weights` are not used after this returns.
+  static Result<MoeLayer> create(const ExpertWeights& weights, const Activation& activation, const Routing& routing,
+                                 const MoeLayerOptions& options = {});
+  MoeLayer(MoeLayer&&) noexcept;
+  MoeLayer& operator=(MoeLayer&&) noexcept;
+  ~MoeLayer();
+
+  /// y[t, :] = sum over slots of weight * expert(x[t, :]). x is [tokens, H] bf16, y [tokens, H] fp32, both row-major
+  /// and contiguous. A slot with id -1, or with an expert of another rank, adds nothing; a token without slots gets
+  /// zeros. Errors: ids out of range, arrays of the wrong length, activations that are not finite.
+  Status run(const bf16* x, const RoutedTokens& routed, float* y);
+
+  /// Routes [tokens, experts] fp32 logits first (see route()); `bias` is the selection bias or empty.
+  Status run(const bf16* x, int tokens, const float* logits, const std::vector<float>& bias, float* y);
+
+  [[nodiscard]] std::int64_t hidden() const;
+  [[nodiscard]] std::int64_t packed_bytes() const;  ///< weights and scales as packed, padding included
+  [[nodiscard]] const MoeLayerOptions& options() const;  ///< with defaults filled in
+
+ private:
+  struct State;
+  explicit MoeLayer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// Bytes of weights and block scales of one expert: 0.5625 a weight.
+std::int64_t expert_bytes(const ExpertWeights& weights);
+
+}  // namespace tilewright

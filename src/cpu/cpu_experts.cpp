@@ -1,0 +1,269 @@
+#include "cpu/cpu_experts.hpp"
+
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "cpu/activation_block.hpp"
+#include "cpu/input_scales.hpp"
+#include "cpu/kernels.hpp"
+#include "cpu/packed_experts.hpp"
+#include "cpu/slots.hpp"
+#include "cpu/strip_dot.hpp"
+
+namespace tilewright::cpu {
+namespace {
+
+// Weight bytes that a task walks through: enough to amortise its start and to let the prefetcher run, few enough that
+// the tasks of one decode step spread over the threads.
+constexpr std::int64_t kTaskBytes = 128 * 1024;
+// Strips that share a pass over an expert's rows: 8 x 128 rows x 64 B of accumulators fill half of a 128 KB budget.
+constexpr std::int64_t kMaxTaskStrips = 8;
+
+/// Strips [begin, end) of one expert with rows [row_begin, row_end) of its slots.
+struct Task {
+  int expert;
+  std::int64_t begin;
+  std::int64_t end;
+  std::int64_t row_begin;
+  std::int64_t row_end;
+};
+
+struct ThreadScratch {
+  explicit ThreadScratch(const KernelSet& kernels, int panel_k) : dot(kernels, panel_k) {}
+  StripDot dot;
+  RowList rows;
+  std::vector<float> row;
+  std::vector<float> gate;
+  std::vector<float> up;
+  std::vector<std::uint8_t> codes;
+  std::vector<std::uint8_t> scales;
+};
+
+std::int64_t task_strips(std::int64_t k) {
+  return std::clamp<std::int64_t>(kTaskBytes / strip_bytes(k), 1, kMaxTaskStrips);
+}
+
+}  // namespace
+
+struct CpuExperts::State {
+  PackedExperts packed;
+  Activation activation;
+  CpuExpertsOptions options;
+  const KernelSet* kernels = nullptr;
+  std::optional<float> gemm1_scale;
+  int first_expert = 0;
+  int global_experts = 0;
+
+  tbb::task_arena arena;
+  tbb::enumerable_thread_specific<ThreadScratch> scratch;
+  SlotsByExpert slots;
+  DotRows inputs;         ///< a row a token, or a slot where the router weight scales the input
+  bool slot_inputs = false;
+  std::vector<bf16> middle;  ///< [slot, I]: the activation's output
+  DotRows middles;
+  std::vector<Task> tasks;
+
+  State(PackedExperts experts, const Activation& act, const CpuExpertsOptions& opts)
+      : packed(std::move(experts)),
+        activation(act),
+        options(opts),
+        kernels(&cpu::kernels(opts.tier).of(opts.precision)),
+        arena(opts.threads),
+        scratch([this] { return ThreadScratch(*kernels, options.panel_k); }) {}
+
+  bool set_row(DotRows& rows, std::int64_t index, std::optional<float> fixed_scale, ThreadScratch& t) const;
+  Status quantize_inputs(const bf16* x, const RoutedTokens& routed);
+  void plan_gemm1();
+  void gemm1(const Task& task, ThreadScratch& t);
+  void activate_strip(const Task& task, std::int64_t strip, ThreadScratch& t);
+  Status quantize_middles();
+  void gemm2(std::int64_t begin, std::int64_t end, float* y, ThreadScratch& t);
+};
+
+/// Sets a row of `rows` from t.row, by the recipe of the precision. False when a value is not finite.
+bool CpuExperts::State::set_row(DotRows& rows, std::int64_t index, std::optional<float> fixed_scale,
+                                ThreadScratch& t) const {
+  if (options.precision == Precision::w4a16) return rows.set_wide(index, t.row);
+  if (!std::all_of(t.row.begin(), t.row.end(), [](float v) { return std::isfinite(v); })) return false;
+  const float scale = row_input_scale(fixed_scale, t.row);
+  t.codes.resize(t.row.size() / 2);
+  t.scales.resize(t.row.size() / kBlock);
+  quantize_row(t.row, quant_multiplier(scale), t.codes, t.scales);
+  rows.set_nvfp4(index, t.codes, t.scales, scale);
+  return true;
+}
+
+Status CpuExperts::State::quantize_inputs(const bf16* x, const RoutedTokens& routed) {
+  const auto hidden = static_cast<std::size_t>(packed.hidden());
+  slot_inputs = routed.scale_input;
+  const std::int64_t count = slot_inputs ? static_cast<std::int64_t>(slots.sorted.size()) : routed.tokens;
+  inputs.reset(count, packed.hidden(), kernels->format);
+  std::atomic<std::int64_t> bad = -1;
+  tbb::parallel_for(std::int64_t{0}, count, [&](std::int64_t i) {
+    ThreadScratch& t = scratch.local();
+    t.row.resize(hidden);
+    const std::int64_t token = slot_inputs ? slots.sorted[i].token : i;
+    const bf16* from = x + token * packed.hidden();
+    for (std::size_t k = 0; k < hidden; ++k) {
+      t.row[k] = to_float(slot_inputs ? scaled_input(from[k], routed.weights[slots.sorted[i].index]) : from[k]);
+    }
+    if (!set_row(inputs, i, gemm1_scale, t)) bad = token;
+  });
+  if (bad >= 0) {
+    return fail(ErrorCode::invalid_argument, fmt::format("the activations of token {} are not finite", bad.load()),
+                "check the layer before this one");
+  }
+  return {};
+}
+
+void CpuExperts::State::plan_gemm1() {
+  tasks.clear();
+  const std::int64_t step = task_strips(packed.hidden());
+  for (int e = 0; e < packed.size(); ++e) {
+    const std::int64_t strips = packed[e].gemm1.strip_count;
+    for (std::int64_t r = 0; r < slots.rows(e); r += StripDot::kMaxRows) {
+      const std::int64_t row_end = std::min(slots.rows(e), r + StripDot::kMaxRows);
+      for (std::int64_t s = 0; s < strips; s += step) tasks.push_back({e, s, std::min(strips, s + step), r, row_end});
+    }
+  }
+}
+
+void CpuExperts::State::gemm1(const Task& task, ThreadScratch& t) {
+  t.rows.clear();
+  for (std::int64_t r = task.row_begin; r < task.row_end; ++r) {
+    const std::int64_t at = slots.start[task.expert] + r;
+    t.rows.add(inputs, slot_inputs ? at : slots.sorted[at].token);
+  }
+  t.dot.multiply(packed[task.expert].gemm1, task.begin, task.end, t.rows);
+  for (std::int64_t s = task.begin; s < task.end; ++s) activate_strip(task, s, t);
+}
+
+/// Global scales, activation and rounding to bf16 of one strip's results.
+void CpuExperts::State::activate_strip(const Task& task, std::int64_t strip, ThreadScratch& t) {
+  const PackedMatrix& matrix = packed[task.expert].gemm1;
+  const int rows = t.rows.size();
+  const int channels = packed.gated() ? kHalfStrip : kStripRows;
+  t.gate.resize(static_cast<std::size_t>(rows) * channels);
+  t.up.resize(t.gate.size());
+  for (int r = 0; r < rows; ++r) {
+    const float* c = t.dot.result(strip - task.begin, r);
+    const float* up = packed.gated() ? c + kHalfStrip : c;
+    for (int n = 0; n < channels; ++n) {
+      t.gate[r * channels + n] = c[n] * matrix.half_scale[0];
+      t.up[r * channels + n] = up[n] * matrix.half_scale[1];
+    }
+  }
+  activate_block(activation, t.gate.data(), t.up.data(), rows * channels, t.up.data());
+  const std::int64_t first = strip * channels;
+  const auto valid = static_cast<int>(std::min<std::int64_t>(channels, packed.intermediate() - first));
+  for (int r = 0; r < rows; ++r) {
+    bf16* out = middle.data() + (slots.start[task.expert] + task.row_begin + r) * packed.intermediate() + first;
+    for (int n = 0; n < valid; ++n) out[n] = to_bf16(t.up[r * channels + n]);
+  }
+}
+
+Status CpuExperts::State::quantize_middles() {
+  const std::int64_t width = packed.intermediate();
+  middles.reset(static_cast<std::int64_t>(slots.sorted.size()), width, kernels->format);
+  std::atomic<int> bad = -1;
+  tbb::parallel_for(0, packed.size(), [&](int e) {
+    tbb::parallel_for(slots.start[e], slots.start[e + 1], [&, e](std::int64_t i) {
+      ThreadScratch& t = scratch.local();
+      t.row.resize(static_cast<std::size_t>(width));
+      for (std::int64_t k = 0; k < width; ++k) t.row[k] = to_float(middle[i * width + k]);
+      if (!set_row(middles, i, packed[e].gemm2.input_scale, t)) bad = e;
+    });
+  });
+  if (bad >= 0) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("the intermediate of expert {} is not finite in bf16", first_expert + bad.load()),
+                "the activations are too large for this layer: check the checkpoint's scales with `tilewright inspect`");
+  }
+  return {};
+}
+
+/// Output features of strips [begin, end), all experts: a thread owns its columns of y, so that the sum over experts
+/// has one order whatever the threads do.
+void CpuExperts::State::gemm2(std::int64_t begin, std::int64_t end, float* y, ThreadScratch& t) {
+  const std::int64_t hidden = packed.hidden();
+  for (int e = 0; e < packed.size(); ++e) {
+    const PackedMatrix& matrix = packed[e].gemm2;
+    for (std::int64_t first = slots.start[e]; first < slots.start[e + 1]; first += StripDot::kMaxRows) {
+      const std::int64_t last = std::min(slots.start[e + 1], first + StripDot::kMaxRows);
+      t.rows.clear();
+      for (std::int64_t i = first; i < last; ++i) t.rows.add(middles, i);
+      t.dot.multiply(matrix, begin, end, t.rows);
+      for (std::int64_t s = begin; s < end; ++s) {
+        const auto valid = static_cast<int>(std::min<std::int64_t>(kStripRows, hidden - s * kStripRows));
+        for (std::int64_t i = first; i < last; ++i) {
+          const float* c = t.dot.result(s - begin, static_cast<int>(i - first));
+          const float factor = slots.sorted[i].weight * matrix.half_scale[0];
+          float* out = y + slots.sorted[i].token * hidden + s * kStripRows;
+          for (int n = 0; n < valid; ++n) out[n] += c[n] * factor;
+        }
+      }
+    }
+  }
+}
+
+CpuExperts::CpuExperts(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CpuExperts::CpuExperts(CpuExperts&&) noexcept = default;
+CpuExperts& CpuExperts::operator=(CpuExperts&&) noexcept = default;
+CpuExperts::~CpuExperts() = default;
+
+std::int64_t CpuExperts::hidden() const { return state_->packed.hidden(); }
+std::int64_t CpuExperts::packed_bytes() const { return state_->packed.bytes(); }
+
+Result<CpuExperts> CpuExperts::create(const ExpertWeights& weights, const Activation& activation,
+                                      const CpuExpertsOptions& options) {
+  if (activation.gated() != weights.gated) {
+    return fail(ErrorCode::mismatch,
+                fmt::format("activation {} on {} experts", to_string(activation.kind), weights.gated ? "gated" : "non-gated"),
+                "check hidden_act in config.json against the tensors");
+  }
+  if (options.threads < 1 || options.panel_k < kGroupK || options.panel_k % kGroupK != 0) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("{} threads and a panel of K {}", options.threads, options.panel_k),
+                fmt::format("threads must be at least 1 and the panel a multiple of {}", kGroupK));
+  }
+  if (options.precision == Precision::w4a4) {
+    TILEWRIGHT_TRY(check_input_scales(weights));
+  }
+  TILEWRIGHT_ASSIGN(PackedExperts packed, PackedExperts::pack(weights, options.threads));
+  auto state = std::make_unique<State>(std::move(packed), activation, options);
+  state->gemm1_scale = gemm1_input_scale(weights);
+  state->first_expert = weights.first_expert;
+  state->global_experts = std::max(weights.global_experts, weights.first_expert + static_cast<int>(weights.experts.size()));
+  return CpuExperts(std::move(state));
+}
+
+Status CpuExperts::run(const bf16* x, const RoutedTokens& routed, float* y) {
+  State& s = *state_;
+  TILEWRIGHT_TRY(sort_slots(routed, s.first_expert, s.packed.size(), s.global_experts, s.slots));
+  Status status;
+  s.arena.execute([&] {
+    status = s.quantize_inputs(x, routed);
+    if (!status) return;
+    s.middle.resize(s.slots.sorted.size() * static_cast<std::size_t>(s.packed.intermediate()));
+    s.plan_gemm1();
+    tbb::parallel_for(std::size_t{0}, s.tasks.size(), [&](std::size_t i) { s.gemm1(s.tasks[i], s.scratch.local()); },
+                      tbb::simple_partitioner());
+    status = s.quantize_middles();
+    if (!status) return;
+    std::fill_n(y, static_cast<std::int64_t>(routed.tokens) * s.packed.hidden(), 0.0F);
+    const std::int64_t strips = (s.packed.hidden() + kStripRows - 1) / kStripRows;
+    const std::int64_t step = task_strips(s.packed.intermediate());
+    tbb::parallel_for(std::int64_t{0}, (strips + step - 1) / step, [&](std::int64_t i) {
+      s.gemm2(i * step, std::min(strips, (i + 1) * step), y, s.scratch.local());
+    }, tbb::simple_partitioner());
+  });
+  return status;
+}
+
+}  // namespace tilewright::cpu

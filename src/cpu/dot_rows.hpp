@@ -1,0 +1,87 @@
+// Activation rows in the form that the integer dot products read.
+//
+// A row x[0..K) is held as int8 planes with one multiplier for each 16-block:
+//
+//   x[k] = unit * m[k / 16] * (plane0[k])                       one plane:  w4a4, exact
+//   x[k] = unit * m[k / 16] * (256 * plane0[k] + plane1[k])     two planes: w4a16, a block's 16-bit fixed point
+//
+// w4a4: a plane is the doubled e2m1 code (|p| <= 12) and m carries the ue4m3 block scale: nothing rounds.
+// w4a16: m is a power of two, chosen so that the block's largest magnitude takes 15 bits and a sign. A bf16 value has
+// 8 significant bits, so every element within 2^-7 of its block's maximum is held exactly; a smaller one is off by at
+// most m * unit / 2 <= 2^-15 of the block's maximum, less than what bf16 itself rounds off that maximum (2^-9).
+//
+// The weight operand is offset by 12 to be unsigned (tile_layout.hpp), so each block carries the correction
+// -12 * sum(plane): the accumulator starts from it.
+//
+// One record a block, in ascending k; K is padded to whole groups of 64 with zero records.
+//
+//   format        bytes  record
+//   codes_pair16     24  [16] int8, one correction, one multiplier
+//   wide_pair16      48  [2][16] int8, a correction a plane, a multiplier a plane
+//   codes_sum32      24  as codes_pair16
+//   wide_sum32       48  as wide_pair16
+//   bf16             32  [16] bf16: the activations as they are (unit 1); nothing rounds
+//
+//            correction (4 bytes)                                multiplier (4 bytes)
+//   pair16   two int16: of the k with k % 4 < 2, and of the rest  two equal int16: m, and for plane 0 of two 256 * m
+//   sum32    one int32: of all 16 k                               fp32 m (in plane 0's word and in plane 1's)
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tilewright/float_types.hpp"
+#include "tilewright/nvfp4.hpp"
+#include "tilewright/result.hpp"
+
+namespace tilewright::cpu {
+
+enum class RowFormat { codes_pair16, wide_pair16, codes_sum32, wide_sum32, bf16 };
+
+/// int8 planes of a format; 0 for bf16.
+constexpr int planes_of(RowFormat format) {
+  if (format == RowFormat::bf16) return 0;
+  return format == RowFormat::codes_pair16 || format == RowFormat::codes_sum32 ? 1 : 2;
+}
+
+/// Bytes of one block record.
+constexpr int record_bytes(RowFormat format) { return format == RowFormat::bf16 ? 32 : 24 * planes_of(format); }
+
+/// Rows of activations, each K padded to whole groups of 64 with zero blocks.
+class DotRows {
+ public:
+  /// Makes room for `rows` rows of k elements; what was there is lost, capacity stays.
+  void reset(std::int64_t rows, std::int64_t k, RowFormat format);
+
+  /// Sets a row from bf16 values held as fp32 (a wide format or bf16). False when a value is not finite.
+  bool set_wide(std::int64_t row, std::span<const float> x);
+
+  /// Sets a row from NVFP4 codes and block scales (a codes format); `global_scale` is the multiplier of the whole row. Blocks
+  /// whose scale does not fit the multiplier beside the row's largest go to the row's `tail`, a second set of records
+  /// that is added to the first (codes_pair16 only: 15 bits of multiplier against ue4m3's 18).
+  void set_nvfp4(std::int64_t row, std::span<const std::uint8_t> codes, std::span<const std::uint8_t> scales,
+                 float global_scale);
+
+  [[nodiscard]] std::int64_t rows() const { return rows_; }
+  [[nodiscard]] RowFormat format() const { return format_; }
+  [[nodiscard]] int groups() const { return groups_; }
+  [[nodiscard]] std::size_t row_bytes() const { return row_bytes_; }
+  [[nodiscard]] const std::uint8_t* row(std::int64_t i) const { return records_.data() + i * row_bytes_; }
+  [[nodiscard]] float unit(std::int64_t i) const { return units_[i]; }
+  /// The tail records of a row, or null where it has none (nearly always).
+  [[nodiscard]] const std::uint8_t* tail(std::int64_t i) const { return tails_[i].empty() ? nullptr : tails_[i].data(); }
+  [[nodiscard]] float tail_unit(std::int64_t i) const { return tail_units_[i]; }
+
+ private:
+  std::int64_t rows_ = 0;
+  int groups_ = 0;
+  RowFormat format_ = RowFormat::bf16;
+  std::size_t row_bytes_ = 0;
+  std::vector<std::uint8_t> records_;
+  std::vector<float> units_;
+  std::vector<std::vector<std::uint8_t>> tails_;
+  std::vector<float> tail_units_;
+};
+
+}  // namespace tilewright::cpu

@@ -1,0 +1,64 @@
+#include "cpu/isa.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tilewright::cpu {
+namespace {
+
+constexpr IsaTier kAllTiers[] = {IsaTier::portable, IsaTier::avx2, IsaTier::avx512, IsaTier::avx512_vnni,
+                                 IsaTier::avx512_bf16};
+
+bool runs_here(IsaTier tier) {
+#if defined(__x86_64__)
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  const bool vnni = avx512 && __builtin_cpu_supports("avx512vnni");
+  switch (tier) {
+    case IsaTier::portable: return true;
+    case IsaTier::avx2: return avx2;
+    case IsaTier::avx512: return avx512;
+    case IsaTier::avx512_vnni: return vnni;
+    case IsaTier::avx512_bf16: return vnni && __builtin_cpu_supports("avx512bf16");
+  }
+#endif
+  return tier == IsaTier::portable;
+}
+
+}  // namespace
+
+const char* to_string(IsaTier tier) {
+  switch (tier) {
+    case IsaTier::portable: return "portable";
+    case IsaTier::avx2: return "avx2";
+    case IsaTier::avx512: return "avx512";
+    case IsaTier::avx512_vnni: return "avx512_vnni";
+    case IsaTier::avx512_bf16: return "avx512_bf16";
+  }
+  return "unknown";
+}
+
+std::vector<IsaTier> available_tiers() {
+  std::vector<IsaTier> tiers;
+  std::copy_if(std::begin(kAllTiers), std::end(kAllTiers), std::back_inserter(tiers), runs_here);
+  return tiers;
+}
+
+IsaTier best_tier() { return available_tiers().back(); }
+
+Result<IsaTier> select_tier(const std::string& name) {
+  std::string names;
+  for (const IsaTier tier : kAllTiers) {
+    if (name == to_string(tier)) {
+      if (runs_here(tier)) return tier;
+      return fail(ErrorCode::unsupported, fmt::format("this processor cannot run the '{}' kernels", name),
+                  fmt::format("the best it has is '{}'", to_string(best_tier())));
+    }
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(tier));
+  }
+  return fail(ErrorCode::invalid_argument, fmt::format("unknown instruction set '{}'", name), "one of " + names);
+}
+
+}  // namespace tilewright::cpu

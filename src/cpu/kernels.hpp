@@ -1,0 +1,69 @@
+// The CPU kernels of one instruction set, as a table: the layer code is written once against it.
+//
+// Both kernels compute, for each activation row r and the 16 weight rows n of a strip,
+//   c[r][n] (+)= sum over k of w2[n][k] * sf[n][k / 16] * m[r][k / 16] * plane value
+// with w2 the doubled e2m1 code; integer and exact within a block of 16, fp32 across blocks, in ascending k.
+// The caller multiplies by kWeightUnit, the row's unit and the global scale.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/dot_rows.hpp"
+#include "cpu/isa.hpp"
+#include "cpu/tile_layout.hpp"
+#include "tilewright/precision.hpp"
+
+namespace tilewright::cpu {
+
+/// Decodes a strip on the fly for up to `stream_rows` activation rows, and sets c. For few rows: the weights are read
+/// once from memory and nothing is written.
+using StreamDot = void (*)(const std::uint8_t* strip, int groups, const std::uint8_t* const* rows, int count, float* c);
+
+/// Expands `groups` groups of a strip into a panel for `panel_dot`: what would be decoded again for every few rows.
+using ExpandPanel = void (*)(const std::uint8_t* strip, int groups, std::uint8_t* panel);
+
+/// Adds a panel's dot products with `count` activation rows to c; rows point at the panel's first block.
+using PanelDot = void (*)(const std::uint8_t* panel, int groups, const std::uint8_t* const* rows, int count, float* c);
+
+/// The kernels of one precision.
+struct KernelSet {
+  RowFormat format = RowFormat::bf16;
+  const char* dot_instruction = "";  ///< what its peak is the peak of
+  int dots_per_mac = 1;              ///< multiply-adds of that instruction for one of the layer: the planes
+  int stream_rows = 1;               ///< rows that one call of stream_dot takes
+  int stream_limit = 1;              ///< up to this many rows stream_dot, called again, beats expanding a panel
+  StreamDot stream_dot = nullptr;
+  ExpandPanel expand_panel = nullptr;
+  PanelDot panel_dot = nullptr;
+  /// Runs `iterations` rounds of the instruction on registers alone and returns the multiply-adds done.
+  double (*dot_peak)(std::int64_t iterations) = nullptr;
+};
+
+struct KernelTable {
+  IsaTier tier = IsaTier::portable;
+  KernelSet w4a16;
+  KernelSet w4a4;
+
+  [[nodiscard]] const KernelSet& of(Precision precision) const {
+    return precision == Precision::w4a16 ? w4a16 : w4a4;
+  }
+};
+
+/// Bytes of a panel of `groups` groups: at most two bytes a weight and four a scale, for every tier.
+constexpr std::int64_t panel_bytes(int groups) {
+  return static_cast<std::int64_t>(groups) * (kStripRows * kGroupK * 2 + kStripRows * kGroupBlocks * 4);
+}
+
+/// The table of a tier; the tier must be one of available_tiers().
+const KernelTable& kernels(IsaTier tier);
+
+// One a translation unit, compiled with that instruction set's flags.
+extern const KernelTable kPortableKernels;
+#if defined(__x86_64__)
+extern const KernelTable kAvx2Kernels;
+extern const KernelTable kAvx512Kernels;
+extern const KernelTable kAvx512VnniKernels;
+extern const KernelTable kAvx512Bf16Kernels;
+#endif
+
+}  // namespace tilewright::cpu
