@@ -40,6 +40,8 @@ struct GemmPlan {
 
   /// The schedule that runs; null when nothing can (then `rejected` says why).
   [[nodiscard]] const Candidate* chosen() const { return ranked.empty() ? nullptr : ranked.data(); }
+  /// The best candidate that differs from the chosen one in more than its stages; null when there is none.
+  [[nodiscard]] const Candidate* runner_up() const;
 };
 
 /// What a layer costs besides its two GEMMs.

@@ -31,7 +31,8 @@ struct RowsHistogram {
   [[nodiscard]] double mean_active() const;    ///< rows of an active expert; 0 when there is none
 };
 
-/// Histogram of rows given expert by expert. No expert, a negative count or more than 2^40 rows is `invalid_argument`.
+/// Histogram of rows given expert by expert. No expert, a negative count or more than 2^20 experts or 2^36 rows are
+/// `invalid_argument`.
 Result<RowsHistogram> rows_from_counts(const std::vector<std::int64_t>& counts);
 
 /// How tokens spread over the experts of a layer.
@@ -53,7 +54,7 @@ struct RowModel {
 /// least one. Under a power law experts are dealt to the ranks in order of popularity, and this is the rank that holds
 /// the most popular one: a layer takes as long as its slowest rank. Uniform rows are the quantiles of the binomial
 /// distribution at (i + 1/2) / local_experts, so that the number of active experts agrees with
-/// local * (1 - (1 - k / E)^T) within one. Everything rounds the same way on every machine.
+/// local * (1 - (1 - k / E)^T) within one.
 Result<RowsHistogram> expected_rows(std::int64_t tokens, int top_k, int experts, int local_experts,
                                     const RowModel& model = {});
 
@@ -69,12 +70,12 @@ struct GemmProblem {
   std::int64_t n = 0;  ///< weight rows of an expert (output features)
   std::int64_t k = 0;  ///< a multiple of 16
   RowsHistogram rows;
-  std::int64_t tokens = 0;  ///< distinct tokens behind the rows; 0 when not known
+  std::int64_t tokens = 0;  ///< distinct tokens behind the rows
   Precision precision = Precision::w4a16;
   Epilogue epilogue = Epilogue::bf16;
 };
 
-/// `groups` experts with `rows` rows each (the command line's --groups --rows --n --k).
+/// `groups` experts with `rows` rows each, every row a token of its own (the command line's --groups --rows --n --k).
 Result<GemmProblem> grouped_gemm(int groups, std::int64_t rows, std::int64_t n, std::int64_t k, Precision precision,
                                  Epilogue epilogue = Epilogue::bf16);
 

@@ -32,7 +32,7 @@ namespace schedule {
 std::int64_t activation_bytes(const GemmProblem& problem) {
   const std::int64_t rows = problem.rows.total();
   // bf16 tokens are gathered, so one that several experts want is read from DRAM once; quantized rows are copies.
-  const std::int64_t distinct = problem.tokens > 0 ? std::min(problem.tokens, rows) : rows;
+  const std::int64_t distinct = std::min(problem.tokens, rows);
   const bool gathered = problem.gemm == GemmId::gemm1 && problem.precision == Precision::w4a16;
   const std::int64_t read = problem.precision == Precision::w4a4 ? weight_bytes(rows, problem.k)
                                                                  : 2 * problem.k * (gathered ? distinct : rows);

@@ -13,6 +13,8 @@ Cost predict_cpu(const Device& device, const GemmProblem& problem, const Schedul
   const bool panel = s.mma == Mma::cpu_panel;
   const double rate = problem.precision == Precision::w4a4 ? device.cpu.macs_w4a4 : device.cpu.macs_w4a16;
   const double us_per_mac = 1e6 / rate;
+  // Decoding is the same integer work in both precisions, counted in multiply-adds of the integer dot product.
+  const double us_per_decode_mac = 1e6 / device.cpu.macs_w4a4;
   const double strips = static_cast<double>(round_up(problem.n, s.tile_m) / s.tile_m);
   const auto padded_k = static_cast<double>(round_up(problem.k, 64));
   const double panels = std::ceil(static_cast<double>(problem.k) / s.tile_k);
@@ -32,7 +34,7 @@ Cost predict_cpu(const Device& device, const GemmProblem& problem, const Schedul
   const double weights = strips * s.tile_m * padded_k;
   cost.mma_us = deal * us_per_mac * columns * weights / kCpuDotShare;
   cost.decode_us =
-      deal * us_per_mac * passes * weights * (panel ? kCpuMacsPerExpandedWeight : kCpuMacsPerDecodedWeight);
+      deal * us_per_decode_mac * passes * weights * (panel ? kCpuMacsPerExpandedWeight : kCpuMacsPerDecodedWeight);
   cost.overhead_us = panel ? deal * us_per_mac * rows * strips * panels * kCpuMacsPerAccumulatorPass : 0.0;
   cost.launch_us = kCpuLaunchUs;
   cost.sm_us = cost.mma_us + cost.decode_us + cost.overhead_us;

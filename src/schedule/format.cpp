@@ -2,9 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tilewright::schedule {
+namespace {
+
+constexpr std::size_t kIndent = 12;
+constexpr std::size_t kColumns = 100;
+
+}  // namespace
 
 std::string grouped(std::int64_t value) {
   std::string text = fmt::format("{}", value);
@@ -15,8 +22,7 @@ std::string grouped(std::int64_t value) {
 
 std::string microseconds(double us) {
   if (us >= 1000.0) return grouped(std::llround(us));
-  if (us >= 100.0) return fmt::format("{:.1f}", us);
-  return us >= 10.0 ? fmt::format("{:.2f}", us) : fmt::format("{:.3f}", us);
+  return us >= 10.0 ? fmt::format("{:.1f}", us) : fmt::format("{:.2f}", us);
 }
 
 std::string percent(double share) {
@@ -26,9 +32,27 @@ std::string percent(double share) {
 
 std::string bytes(std::int64_t count) {
   const auto value = static_cast<double>(count);
-  if (value < 1e4) return fmt::format("{} B", count);
+  if (value < 1e4) return grouped(count) + " B";
   if (value < 1e6) return fmt::format("{:.1f} kB", value / 1e3);
   return value < 1e9 ? fmt::format("{:.1f} MB", value / 1e6) : fmt::format("{:.3f} GB", value / 1e9);
+}
+
+void append_wrapped(std::string& text, const char* label, std::string_view words) {
+  std::string line = fmt::format("  {:<{}}", label, kIndent - 2);
+  bool empty = true;
+  while (!words.empty()) {
+    const std::string_view word = words.substr(0, words.find(' '));
+    words.remove_prefix(std::min(word.size() + 1, words.size()));
+    if (!empty && line.size() + 1 + word.size() > kColumns) {
+      text += line + "\n";
+      line.assign(kIndent, ' ');
+      empty = true;
+    }
+    if (!empty) line += ' ';
+    line += word;
+    empty = false;
+  }
+  text += line + "\n";
 }
 
 }  // namespace tilewright::schedule

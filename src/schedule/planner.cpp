@@ -9,19 +9,18 @@
 
 #include "schedule/format.hpp"
 #include "schedule/layer_time.hpp"
+#include "schedule/size_limits.hpp"
 #include "schedule/why_not.hpp"
 #include "tilewright/catalogue.hpp"
 
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;  // N and K; keeps every product of the model exact
-
 Status check(const GemmProblem& problem) {
   for (const auto& [name, value] : {std::pair("N", problem.n), std::pair("K", problem.k)}) {
-    if (value < 1 || value > kLargestSize) {
+    if (value < 1 || value > schedule::kLargestMatrix) {
       return fail(ErrorCode::invalid_argument, fmt::format("{} is {}", name, value),
-                  fmt::format("give 1 to {}", schedule::grouped(kLargestSize)));
+                  fmt::format("give 1 to {}", schedule::grouped(schedule::kLargestMatrix)));
     }
   }
   if (problem.rows.total() < 1) {
@@ -92,6 +91,16 @@ std::string subject_of(const LayerProblem& problem) {
 }
 
 }  // namespace
+
+const Candidate* GemmPlan::runner_up() const {
+  const auto differs = [&](const Candidate& candidate) {
+    Schedule same_stages = candidate.schedule;
+    same_stages.stages = ranked.front().schedule.stages;
+    return same_stages != ranked.front().schedule;
+  };
+  const auto found = std::find_if(ranked.begin(), ranked.end(), differs);
+  return found == ranked.end() ? nullptr : &*found;
+}
 
 Result<Plan> plan(const Device& device, const GemmProblem& problem, const PlanOptions& options) {
   TILEWRIGHT_TRY(check(problem));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "schedule/enum_names.hpp"
+#include "schedule/size_limits.hpp"
 
 namespace tilewright {
 namespace {
@@ -71,14 +72,15 @@ const char* to_string(GemmId gemm) { return schedule::name_of(kGemmNames, gemm);
 
 Result<GemmProblem> grouped_gemm(int groups, std::int64_t rows, std::int64_t n, std::int64_t k, Precision precision,
                                  Epilogue epilogue) {
-  if (groups < 1 || rows < 0) {
+  if (groups < 1 || groups > schedule::kMostExperts || rows < 0) {
     return fail(ErrorCode::invalid_argument, fmt::format("{} groups of {} rows", groups, rows),
-                "give at least 1 group, and no negative rows");
+                "give 1 to 2^20 groups, and no negative rows");
   }
   GemmProblem problem;
   problem.n = n;
   problem.k = k;
   TILEWRIGHT_ASSIGN(problem.rows, rows_from_counts(std::vector<std::int64_t>(static_cast<std::size_t>(groups), rows)));
+  problem.tokens = problem.rows.total();
   problem.precision = precision;
   problem.epilogue = epilogue;
   return problem;

@@ -8,12 +8,14 @@
 #include <numeric>
 
 #include "schedule/enum_names.hpp"
+#include "schedule/size_limits.hpp"
 #include "tilewright/problem.hpp"
 
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kMostRows = std::int64_t{1} << 40;
+using schedule::kMostExperts;
+using schedule::kMostRows;
 
 constexpr schedule::EnumNames<3> kDistributionNames = {"uniform_random", "balanced", "power_law"};
 
@@ -153,6 +155,9 @@ double RowsHistogram::mean_active() const {
 
 Result<RowsHistogram> rows_from_counts(const std::vector<std::int64_t>& counts) {
   if (counts.empty()) return fail(ErrorCode::invalid_argument, "no expert is given", "give the rows of at least one");
+  if (static_cast<std::int64_t>(counts.size()) > kMostExperts) {
+    return fail(ErrorCode::invalid_argument, fmt::format("{} experts", counts.size()), "give at most 2^20");
+  }
   std::int64_t total = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] < 0) {
@@ -160,7 +165,7 @@ Result<RowsHistogram> rows_from_counts(const std::vector<std::int64_t>& counts) 
                   "rows cannot be negative");
     }
     if (counts[i] > kMostRows - total) {
-      return fail(ErrorCode::invalid_argument, fmt::format("more than 2^40 rows up to expert {}", i),
+      return fail(ErrorCode::invalid_argument, fmt::format("more than 2^36 rows up to expert {}", i),
                   "plan a smaller batch");
     }
     total += counts[i];
@@ -179,11 +184,11 @@ Result<RowsHistogram> expected_rows(std::int64_t tokens, int top_k, int experts,
                                     const RowModel& model) {
   if (tokens < 1 || tokens > kMostRows / std::max(top_k, 1)) {
     return fail(ErrorCode::invalid_argument, fmt::format("{} tokens with top-{}", tokens, top_k),
-                "give 1 to 2^40 rows");
+                "give 1 to 2^36 rows");
   }
-  if (experts < 1 || top_k < 1 || top_k > experts) {
+  if (experts < 1 || experts > kMostExperts || top_k < 1 || top_k > experts) {
     return fail(ErrorCode::invalid_argument, fmt::format("top-{} of {} experts", top_k, experts),
-                "top-k must be 1 to the number of experts");
+                "give at most 2^20 experts, and a top-k of 1 to their number");
   }
   if (local_experts < 1 || local_experts > experts) {
     return fail(ErrorCode::invalid_argument, fmt::format("{} of {} experts are local", local_experts, experts),

@@ -192,6 +192,9 @@ std::optional<Rejection> reject(const Device& device, const GemmProblem& problem
   if (!rejection) return std::nullopt;
   rejection->schedule = s;
   rejection->nearest = nearest_legal(device, problem, s, rejection->code);
+  // Where another stage count fits, the message has said so.
+  const bool said = rejection->code == RejectionCode::smem_over_limit && schedule::largest_stages(device, s) > 0;
+  if (rejection->nearest && !said) rejection->message += "; the nearest that runs is " + describe(*rejection->nearest);
   return rejection;
 }
 

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "schedule/enum_names.hpp"
+#include "schedule/size_limits.hpp"
 
 namespace tilewright {
 namespace {
@@ -18,14 +19,12 @@ constexpr schedule::EnumNames<3> kSplitNames = {"none", "split_k", "stream_k"};
 constexpr schedule::EnumNames<6> kEpilogueNames = {"bf16",      "finalize",   "act_bf16",
                                                    "act_nvfp4", "gated_bf16", "gated_nvfp4"};
 
-constexpr int kLargestTile = 1 << 16;
-
 // Reads a positive number at `at` and moves past it.
 bool read_size(const std::string& text, std::size_t& at, int& value) {
   const char* const begin = text.data() + at;
   const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
   at += static_cast<std::size_t>(end - begin);
-  return error == std::errc() && value >= 1 && value <= kLargestTile;
+  return error == std::errc() && value >= 1 && value <= schedule::kLargestTile;
 }
 
 bool skip(const std::string& text, std::size_t& at, char expected) {

@@ -6,6 +6,7 @@
 
 #include "schedule/cost_model.hpp"
 #include "schedule/format.hpp"
+#include "schedule/plan_words.hpp"
 #include "tilewright/catalogue.hpp"
 
 namespace tilewright::schedule {
@@ -30,16 +31,23 @@ Bound grown_most(const Cost& best, const Cost& other) {
   return grown;
 }
 
-std::string slower_message(const Candidate& best, const Candidate& other, Bound differs) {
-  const double slower = other.cost.predicted_us / best.cost.predicted_us - 1.0;
-  std::string message = fmt::format(
-      "{} is legal ({} B): {} us against {} us of {}, {}% slower; {} is {} us against {} us", describe(other.schedule),
-      grouped(shared_memory(other.schedule).total), microseconds(other.cost.predicted_us),
-      microseconds(best.cost.predicted_us), describe(best.schedule), percent(slower), to_string(differs),
-      microseconds(term(other.cost, differs)), microseconds(term(best.cost, differs)));
+// The answer for a legal tile: how much slower, and by what.
+std::string legal_message(const Candidate& best, const Candidate& other, Bound differs) {
+  const Schedule& s = other.schedule;
+  std::string message = fmt::format("legal with {} stages ({} B) and {}: {} us against {} us", s.stages,
+                                    grouped(shared_memory(s).total), speed_words(best.cost, other.cost),
+                                    microseconds(other.cost.predicted_us), microseconds(best.cost.predicted_us));
+  if (on_cpu(s.mma)) message = fmt::format("{}, {}", to_string(s.mma), message);
+  if (term(other.cost, differs) > term(best.cost, differs)) {
+    message += fmt::format("; {} takes {} us instead of {}", to_string(differs),
+                           microseconds(term(other.cost, differs)), microseconds(term(best.cost, differs)));
+  }
   if (other.cost.token_fill < best.cost.token_fill) {
-    message += fmt::format("; {}% of its token columns hold rows, against {}%", percent(other.cost.token_fill),
+    message += fmt::format("; {}% of its token columns hold rows instead of {}%", percent(other.cost.token_fill),
                            percent(best.cost.token_fill));
+  }
+  if (other.cost.predicted_us < best.cost.predicted_us) {
+    message += "; too close to tell: the plainer or less busy one is chosen";
   }
   return message;
 }
@@ -53,25 +61,18 @@ WhyNot why_not(const Device& device, const GemmPlan& plan, const TileSpec& tile)
                                   [&](const Candidate& c) { return matches(tile, c.schedule); });
   if (found == plan.ranked.end()) {
     answer.rejection = reject(device, plan.problem, schedule_for_tile(device, plan.problem, tile));
-    if (answer.rejection) {
-      answer.message = answer.rejection->message;
-      return answer;
-    }
-    // Legal and not listed: a stage count that was asked for and is not among the variants of its roles.
-    const Schedule asked = schedule_for_tile(device, plan.problem, tile);
-    answer.candidate = Candidate{asked, predict(device, plan.problem, asked)};
-  } else {
-    answer.candidate = *found;
+    answer.message = answer.rejection ? answer.rejection->message : "not a variant that the catalogue offers";
+    return answer;
   }
+  answer.candidate = *found;
   const Candidate* best = plan.chosen();
-  if (best == nullptr) return answer;
   answer.is_chosen = answer.candidate->schedule == best->schedule;
   if (answer.is_chosen) {
     answer.message = fmt::format("{} is the chosen schedule", describe(best->schedule));
     return answer;
   }
   answer.differs = grown_most(best->cost, answer.candidate->cost);
-  answer.message = slower_message(*best, *answer.candidate, answer.differs);
+  answer.message = legal_message(*best, *answer.candidate, answer.differs);
   return answer;
 }
 

@@ -1,0 +1,283 @@
+// JSON -> Plan. Nothing in the text is believed: names, ranges, bytes and sums are checked.
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "schedule/json_fields.hpp"
+#include "schedule/size_limits.hpp"
+#include "tilewright/plan_render.hpp"
+
+namespace tilewright {
+namespace {
+
+using schedule::Fields;
+using schedule::kLargestMatrix;
+using schedule::kLargestTile;
+using schedule::kMostExperts;
+using schedule::kMostRows;
+
+constexpr std::int64_t kAnySize = std::numeric_limits<std::int64_t>::max();
+
+Result<Schedule> read_schedule(const Fields& fields) {
+  Schedule s;
+  TILEWRIGHT_ASSIGN(s.arch, fields.name<Arch>("arch", find_arch));
+  TILEWRIGHT_ASSIGN(s.precision, fields.name<Precision>("precision", parse_precision));
+  TILEWRIGHT_ASSIGN(s.mma, fields.name<Mma>("mma", parse_mma));
+  TILEWRIGHT_ASSIGN(s.tile_m, fields.small("tile_m", 1, kLargestTile));
+  TILEWRIGHT_ASSIGN(s.tile_n, fields.small("tile_n", 1, kLargestTile));
+  TILEWRIGHT_ASSIGN(s.tile_k, fields.small("tile_k", 1, kLargestTile));
+  TILEWRIGHT_ASSIGN(s.stages, fields.small("stages", 1, kLargestTile));
+  TILEWRIGHT_ASSIGN(s.roles.producer_warps, fields.small("producer_warps", 0, 32));
+  TILEWRIGHT_ASSIGN(s.roles.consumer_warps, fields.small("consumer_warps", 0, 32));
+  TILEWRIGHT_ASSIGN(s.roles.consumers, fields.name<Consumers>("consumers", parse_consumers));
+  TILEWRIGHT_ASSIGN(s.cluster, fields.small("cluster", 1, 16));
+  TILEWRIGHT_ASSIGN(s.ctas_per_sm, fields.small("ctas_per_sm", 1, 32));
+  TILEWRIGHT_ASSIGN(s.swap_ab, fields.boolean("swap_ab"));
+  TILEWRIGHT_ASSIGN(s.split.kind, fields.name<SplitKind>("split", parse_split));
+  TILEWRIGHT_ASSIGN(s.split.parts, fields.small("split_parts", 1, kLargestTile));
+  TILEWRIGHT_ASSIGN(s.epilogue, fields.name<Epilogue>("epilogue", parse_epilogue));
+  return s;
+}
+
+Result<std::optional<Schedule>> read_optional_schedule(const Fields& fields, const char* key) {
+  if (!fields.given(key)) return std::optional<Schedule>();
+  TILEWRIGHT_ASSIGN(const Fields object, fields.object(key));
+  TILEWRIGHT_ASSIGN(const Schedule schedule, read_schedule(object));
+  return std::optional<Schedule>(schedule);
+}
+
+// The bytes in the text have to be those of the schedule beside them: a plan made by other rules is no plan here.
+Status check_bytes(const Fields& memory, const Schedule& schedule) {
+  TILEWRIGHT_ASSIGN(const std::int64_t total, memory.integer("total", 0, kAnySize));
+  std::int64_t sum = 0;
+  TILEWRIGHT_TRY(memory.each("buffers", [&](const Fields& buffer) -> Status {
+    TILEWRIGHT_ASSIGN(const std::int64_t bytes, buffer.integer("bytes", 0, kAnySize - sum));
+    sum += bytes;
+    return {};
+  }));
+  const std::int64_t expected = shared_memory(schedule).total;
+  if (sum != total || total != expected) {
+    return fail(ErrorCode::corrupt,
+                fmt::format("{}: buffers sum to {} B, total is {} B, and the schedule needs {} B", memory.path(), sum,
+                            total, expected),
+                "make the plan again with this version");
+  }
+  return {};
+}
+
+Result<Cost> read_cost(const Fields& fields) {
+  TILEWRIGHT_ASSIGN(const Fields terms, fields.object("terms"));
+  Cost cost;
+  TILEWRIGHT_ASSIGN(cost.predicted_us, fields.number("predicted_us"));
+  TILEWRIGHT_ASSIGN(cost.bound, fields.name<Bound>("bound", parse_bound));
+  TILEWRIGHT_ASSIGN(cost.dram_us, terms.number("dram_us"));
+  TILEWRIGHT_ASSIGN(cost.mma_us, terms.number("mma_us"));
+  TILEWRIGHT_ASSIGN(cost.decode_us, terms.number("decode_us"));
+  TILEWRIGHT_ASSIGN(cost.smem_us, terms.number("smem_us"));
+  TILEWRIGHT_ASSIGN(cost.l2_us, terms.number("l2_us"));
+  TILEWRIGHT_ASSIGN(cost.latency_us, terms.number("latency_us"));
+  TILEWRIGHT_ASSIGN(cost.launch_us, terms.number("launch_us"));
+  TILEWRIGHT_ASSIGN(cost.overhead_us, terms.number("overhead_us"));
+  TILEWRIGHT_ASSIGN(cost.epilogue_us, terms.number("epilogue_us"));
+  TILEWRIGHT_ASSIGN(cost.tail_us, terms.number("tail_us"));
+  TILEWRIGHT_ASSIGN(cost.sm_us, terms.number("sm_us"));
+  TILEWRIGHT_ASSIGN(cost.tiles, terms.integer("tiles", 0, kAnySize));
+  TILEWRIGHT_ASSIGN(cost.waves, terms.number("waves"));
+  TILEWRIGHT_ASSIGN(cost.wave_efficiency, terms.number("wave_efficiency"));
+  TILEWRIGHT_ASSIGN(cost.token_fill, terms.number("token_fill"));
+  TILEWRIGHT_ASSIGN(cost.weight_fill, terms.number("weight_fill"));
+  TILEWRIGHT_ASSIGN(cost.dram_bytes, terms.integer("dram_bytes", 0, kAnySize));
+  TILEWRIGHT_ASSIGN(cost.weight_bytes, terms.integer("weight_bytes", 0, kAnySize));
+  return cost;
+}
+
+Result<Candidate> read_candidate(const Fields& fields) {
+  Candidate candidate;
+  TILEWRIGHT_ASSIGN(const Fields schedule, fields.object("schedule"));
+  TILEWRIGHT_ASSIGN(candidate.schedule, read_schedule(schedule));
+  TILEWRIGHT_ASSIGN(const Fields memory, fields.object("shared_memory"));
+  TILEWRIGHT_TRY(check_bytes(memory, candidate.schedule));
+  TILEWRIGHT_ASSIGN(candidate.cost, read_cost(fields));
+  return candidate;
+}
+
+Result<Rejection> read_rejection(const Fields& fields) {
+  Rejection rejection;
+  TILEWRIGHT_ASSIGN(rejection.schedule, read_optional_schedule(fields, "schedule"));
+  TILEWRIGHT_ASSIGN(rejection.code, fields.name<RejectionCode>("code", parse_rejection_code));
+  TILEWRIGHT_ASSIGN(rejection.needs, fields.integer("needs", 0, kAnySize));
+  TILEWRIGHT_ASSIGN(rejection.limit, fields.integer("limit", 0, kAnySize));
+  TILEWRIGHT_ASSIGN(rejection.message, fields.text("message"));
+  TILEWRIGHT_ASSIGN(rejection.nearest, read_optional_schedule(fields, "nearest"));
+  return rejection;
+}
+
+Result<WhyNot> read_why_not(const Fields& fields) {
+  WhyNot answer;
+  TILEWRIGHT_ASSIGN(answer.tile, fields.name<TileSpec>("tile", parse_tile));
+  TILEWRIGHT_ASSIGN(answer.is_chosen, fields.boolean("is_chosen"));
+  TILEWRIGHT_ASSIGN(answer.differs, fields.name<Bound>("differs", parse_bound));
+  TILEWRIGHT_ASSIGN(answer.message, fields.text("message"));
+  if (fields.given("rejection")) {
+    TILEWRIGHT_ASSIGN(const Fields object, fields.object("rejection"));
+    TILEWRIGHT_ASSIGN(answer.rejection, read_rejection(object));
+  }
+  if (fields.given("candidate")) {
+    TILEWRIGHT_ASSIGN(const Fields object, fields.object("candidate"));
+    TILEWRIGHT_ASSIGN(answer.candidate, read_candidate(object));
+  }
+  return answer;
+}
+
+Result<RowsHistogram> read_rows(const Fields& fields) {
+  RowsHistogram histogram;
+  std::int64_t experts = 0;
+  std::int64_t rows = 0;
+  TILEWRIGHT_TRY(fields.each("rows", [&](const Fields& entry) -> Status {
+    RowsHistogram::Bin bin;
+    TILEWRIGHT_ASSIGN(bin.experts, entry.integer("experts", 1, kMostExperts - experts));
+    TILEWRIGHT_ASSIGN(bin.rows, entry.integer("rows", 0, (kMostRows - rows) / bin.experts));
+    if (!histogram.bins.empty() && histogram.bins.back().rows <= bin.rows) {
+      return fail(ErrorCode::corrupt, entry.path() + " is not below the one before");
+    }
+    experts += bin.experts;
+    rows += bin.rows * bin.experts;
+    histogram.bins.push_back(bin);
+    return {};
+  }));
+  if (rows == 0) return fail(ErrorCode::corrupt, fields.path() + ".rows has no row");
+  return histogram;
+}
+
+Result<GemmId> parse_gemm(const std::string& name) {
+  for (const GemmId gemm : {GemmId::gemm1, GemmId::gemm2, GemmId::single}) {
+    if (name == to_string(gemm)) return gemm;
+  }
+  return fail(ErrorCode::invalid_argument, "\"" + name + "\" is no GEMM", "known: gemm1, gemm2, gemm");
+}
+
+Result<GemmProblem> read_problem(const Fields& fields) {
+  GemmProblem problem;
+  TILEWRIGHT_ASSIGN(problem.gemm, fields.name<GemmId>("gemm", parse_gemm));
+  TILEWRIGHT_ASSIGN(problem.tokens, fields.integer("tokens", 1, kMostRows));
+  TILEWRIGHT_ASSIGN(problem.n, fields.integer("n", 1, kLargestMatrix));
+  TILEWRIGHT_ASSIGN(problem.k, fields.integer("k", 1, kLargestMatrix));
+  TILEWRIGHT_ASSIGN(problem.precision, fields.name<Precision>("precision", parse_precision));
+  TILEWRIGHT_ASSIGN(problem.epilogue, fields.name<Epilogue>("epilogue", parse_epilogue));
+  TILEWRIGHT_ASSIGN(problem.rows, read_rows(fields));
+  return problem;
+}
+
+Status read_ranked(const Fields& fields, std::vector<Candidate>& ranked) {
+  if (fields.has("candidates")) {
+    return fields.each("candidates", [&](const Fields& entry) -> Status {
+      TILEWRIGHT_ASSIGN(const Candidate candidate, read_candidate(entry));
+      ranked.push_back(candidate);
+      return {};
+    });
+  }
+  for (const char* key : {"chosen", "runner_up"}) {
+    if (!fields.given(key)) break;
+    TILEWRIGHT_ASSIGN(const Fields object, fields.object(key));
+    TILEWRIGHT_ASSIGN(const Candidate candidate, read_candidate(object));
+    ranked.push_back(candidate);
+  }
+  return {};
+}
+
+Result<GemmPlan> read_gemm_plan(const Device& device, const Fields& fields) {
+  GemmPlan plan;
+  TILEWRIGHT_ASSIGN(plan.problem, read_problem(fields));
+  plan.floor = roofline(device, plan.problem);
+  TILEWRIGHT_TRY(read_ranked(fields, plan.ranked));
+  TILEWRIGHT_TRY(fields.each("rejected", [&](const Fields& entry) -> Status {
+    TILEWRIGHT_ASSIGN(Rejection rejection, read_rejection(entry));
+    plan.rejected.push_back(std::move(rejection));
+    return {};
+  }));
+  TILEWRIGHT_TRY(fields.each("why_not", [&](const Fields& entry) -> Status {
+    TILEWRIGHT_ASSIGN(WhyNot answer, read_why_not(entry));
+    plan.why_not.push_back(std::move(answer));
+    return {};
+  }));
+  return plan;
+}
+
+Result<Device> read_cpu(const Fields& fields) {
+  TILEWRIGHT_ASSIGN(const Fields cpu, fields.object("cpu"));
+  CpuFacts facts;
+  TILEWRIGHT_ASSIGN(facts.isa, cpu.text("isa"));
+  TILEWRIGHT_ASSIGN(facts.cores, cpu.small("cores", 1, 1 << 20));
+  TILEWRIGHT_ASSIGN(facts.l1_bytes, cpu.integer("l1_bytes", 1, kAnySize));
+  TILEWRIGHT_ASSIGN(facts.l2_bytes, cpu.integer("l2_bytes", 1, kAnySize));
+  TILEWRIGHT_ASSIGN(facts.read_GBps, cpu.number("read_GBps"));
+  TILEWRIGHT_ASSIGN(facts.macs_w4a4, cpu.number("macs_w4a4"));
+  TILEWRIGHT_ASSIGN(facts.macs_w4a16, cpu.number("macs_w4a16"));
+  return cpu_device(facts);
+}
+
+Result<Device> read_device(const Fields& fields) {
+  TILEWRIGHT_ASSIGN(const Arch arch, fields.name<Arch>("arch", find_arch));
+  TILEWRIGHT_ASSIGN(const std::string name, fields.text("name"));
+  TILEWRIGHT_ASSIGN(Device device, arch == Arch::cpu ? read_cpu(fields) : find_device(name));
+  TILEWRIGHT_ASSIGN(const int sm_count, fields.small("sm_count", 1, 1 << 20));
+  TILEWRIGHT_ASSIGN(const std::int64_t per_block, fields.integer("smem_per_block", 0, kAnySize));
+  if (device.arch != arch || device.sm_count != sm_count || device.smem_per_block != per_block) {
+    return fail(
+        ErrorCode::mismatch,
+        fmt::format("device {} is {} with {} SMs and {} B a block here, and {} with {} SMs and {} B in the plan", name,
+                    to_string(device.arch), device.sm_count, device.smem_per_block, to_string(arch), sm_count,
+                    per_block),
+        "make the plan again with this version");
+  }
+  TILEWRIGHT_ASSIGN(device.note, fields.text("note"));
+  return device;
+}
+
+Result<LayerTime> read_layer(const Fields& fields) {
+  LayerTime layer;
+  TILEWRIGHT_ASSIGN(layer.tokens, fields.integer("tokens", 1, kMostRows));
+  if (fields.given("predicted_us")) {
+    TILEWRIGHT_ASSIGN(layer.predicted_us, fields.number("predicted_us"));
+  }
+  TILEWRIGHT_ASSIGN(layer.floor_us, fields.number("floor_us"));
+  TILEWRIGHT_TRY(fields.each("steps", [&](const Fields& entry) -> Status {
+    LayerStep step;
+    TILEWRIGHT_ASSIGN(step.name, entry.text("name"));
+    TILEWRIGHT_ASSIGN(step.bytes, entry.integer("bytes", 0, kAnySize));
+    TILEWRIGHT_ASSIGN(step.us, entry.number("us"));
+    layer.steps.push_back(std::move(step));
+    return {};
+  }));
+  return layer;
+}
+
+}  // namespace
+
+Result<Plan> parse_plan_json(std::string_view text) {
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return fail(ErrorCode::corrupt, "the text is no JSON");
+  TILEWRIGHT_ASSIGN(const Fields fields, Fields::of(json, ""));
+  TILEWRIGHT_ASSIGN(const std::string schema, fields.text("schema"));
+  if (schema != "tilewright.plan/1") {
+    return fail(ErrorCode::corrupt, fmt::format("schema is \"{}\"", schema), "only tilewright.plan/1 is read");
+  }
+  Plan plan;
+  TILEWRIGHT_ASSIGN(const Fields device, fields.object("device"));
+  TILEWRIGHT_ASSIGN(plan.device, read_device(device));
+  TILEWRIGHT_ASSIGN(plan.subject, fields.text("subject"));
+  TILEWRIGHT_TRY(fields.each("plans", [&](const Fields& entry) -> Status {
+    TILEWRIGHT_ASSIGN(GemmPlan gemm, read_gemm_plan(plan.device, entry));
+    plan.plans.push_back(std::move(gemm));
+    return {};
+  }));
+  TILEWRIGHT_TRY(fields.each("layers", [&](const Fields& entry) -> Status {
+    TILEWRIGHT_ASSIGN(LayerTime layer, read_layer(entry));
+    plan.layers.push_back(std::move(layer));
+    return {};
+  }));
+  return plan;
+}
+
+}  // namespace tilewright
