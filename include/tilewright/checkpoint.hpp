@@ -82,6 +82,7 @@ class Checkpoint {
 
  private:
   explicit Checkpoint(std::shared_ptr<const CheckpointContents> contents) : contents_(std::move(contents)) {}
+  friend std::vector<int> expert_layers(const Checkpoint& checkpoint);               // checkpoint_report.hpp
   friend Result<LayerReport> report_layer(const Checkpoint& checkpoint, int layer);  // checkpoint_report.hpp
 
   std::shared_ptr<const CheckpointContents> contents_;

@@ -34,7 +34,7 @@ struct GateUpPairs {
   double max_ratio = 1.0;
 };
 
-/// One layer. Findings carry the codes of checkpoint.hpp and these:
+/// One layer. Findings carry the codes of checkpoint.hpp, where the layer loads, and these:
 ///   matrix_refused          a matrix that load_layer would refuse, with its error; the others are still counted
 ///   nan_scale               block scales of 0x7F
 ///   sign_bit_scale          block scales with bit 7 set (0x80 apart)

@@ -123,6 +123,12 @@ Result<Nvfp4Matrix> take_half(const MatrixPlace& place, const ExpertTensor& code
   return matrix;
 }
 
+/// The bytes from the first to the last that a view touches.
+std::span<const std::uint8_t> extent(const std::uint8_t* first, std::int64_t rows, std::int64_t row_stride,
+                                     std::int64_t cols, std::int64_t col_stride) {
+  return {first, static_cast<std::size_t>((rows - 1) * row_stride + (cols - 1) * col_stride + 1)};
+}
+
 bool is_fused(const MatrixPlace& place, const ExpertTensors& tensors) {
   return place.projection != Projection::down && tensors.gate_up.present();
 }
@@ -155,6 +161,14 @@ Result<Nvfp4Matrix> view_matrix(const MatrixPlace& place, const ExpertTensors& t
   if (global == nullptr) return missing(place, *codes->name, modelopt ? "weight_scale_2" : "weight_global_scale");
   TILEWRIGHT_ASSIGN(matrix.global_scale, read_global_scale(place, *global, !modelopt, fused, findings));
   return matrix;
+}
+
+void release_matrix(const TensorFiles& files, const Nvfp4Matrix& matrix) {
+  if (matrix.valid_rows == 0 || matrix.valid_cols == 0) return;
+  files.release(
+      extent(matrix.codes, matrix.valid_rows, matrix.code_row_stride, matrix.valid_cols / 2, matrix.code_col_stride));
+  files.release(extent(matrix.scales, matrix.valid_rows, matrix.scale_row_stride, matrix.valid_cols / kBlock,
+                       matrix.scale_col_stride));
 }
 
 Result<std::optional<float>> read_input_scale(const MatrixPlace& place, const ExpertTensors& tensors) {

@@ -34,6 +34,9 @@ Result<Nvfp4Matrix> view_matrix(const MatrixPlace& place, const ExpertTensors& t
 /// reached.
 Result<std::optional<float>> read_input_scale(const MatrixPlace& place, const ExpertTensors& tensors);
 
+/// Gives back the memory behind a view.
+void release_matrix(const TensorFiles& files, const Nvfp4Matrix& matrix);
+
 /// Reads every scale byte of a view. NaN (0x7F) and set sign bits are errors with row and block. Returns how many are
 /// 0x80, a negative zero, which reads as zero.
 Result<std::int64_t> check_scale_bytes(const MatrixPlace& place, const Nvfp4Matrix& matrix);

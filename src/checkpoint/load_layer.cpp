@@ -177,20 +177,6 @@ class LayerLoader {
   LayerSurvey survey_;
 };
 
-/// The bytes from the first to the last that a view touches.
-std::span<const std::uint8_t> extent(const std::uint8_t* first, std::int64_t rows, std::int64_t row_stride,
-                                     std::int64_t cols, std::int64_t col_stride) {
-  return {first, static_cast<std::size_t>((rows - 1) * row_stride + (cols - 1) * col_stride + 1)};
-}
-
-void release_matrix(const TensorFiles& files, const Nvfp4Matrix& matrix) {
-  if (matrix.valid_rows == 0 || matrix.valid_cols == 0) return;
-  files.release(
-      extent(matrix.codes, matrix.valid_rows, matrix.code_row_stride, matrix.valid_cols / 2, matrix.code_col_stride));
-  files.release(extent(matrix.scales, matrix.valid_rows, matrix.scale_row_stride, matrix.valid_cols / kBlock,
-                       matrix.scale_col_stride));
-}
-
 void report_format(const CheckpointContents& contents, int layer, std::vector<Finding>* findings) {
   if (findings == nullptr || !contents.model) return;
   const WeightFormat format = contents.model->format;
