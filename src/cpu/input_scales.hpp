@@ -34,8 +34,8 @@ inline std::optional<float> gemm1_input_scale(const ExpertWeights& weights) {
   return largest;
 }
 
-/// The scale that quantizes one row: `fixed` where there is one, else the row's amax / 2688. A row whose scale would
-/// have no finite reciprocal (all zero, or below 2688 / FLT_MAX) takes 1. NaN does not take part in the maximum.
+/// The scale that quantizes one row: `fixed` where there is one, else the row's amax / 2688. A row whose scale would be
+/// 0 or subnormal, with a reciprocal that may overflow, takes 1. NaN does not take part in the maximum.
 inline float row_input_scale(std::optional<float> fixed, std::span<const float> row) {
   if (fixed) return *fixed;
   float amax = 0.0F;
@@ -50,7 +50,7 @@ inline float quant_multiplier(float input_scale) { return 1.0F / input_scale; }
 /// The input of a slot whose router weight scales the expert's input: the fp32 product, rounded to bf16.
 inline bf16 scaled_input(bf16 x, float weight) { return to_bf16(to_float(x) * weight); }
 
-/// A `corrupt` error that names expert and matrix where an input scale is not a finite value above 0.
+/// A `corrupt` error that names expert and matrix where an input scale is not a normal number above 0.
 inline Status check_input_scales(const ExpertWeights& weights) {
   for (std::size_t e = 0; e < weights.experts.size(); ++e) {
     const Nvfp4Expert& expert = weights.experts[e];
