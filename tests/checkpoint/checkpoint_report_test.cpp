@@ -177,7 +177,7 @@ TEST_F(Report, TellsTheFormatOfExpertsThatAreNotNvfp4) {
 
 TEST_F(Report, DescribesAStack) {
   set_ = TensorSet();
-  add_stacked(set_, layer_, kExperts, Rows::gate_then_up, Order::transposed);
+  add_stacked(set_, layer_, kExperts, RowOrder::gate_then_up, Order::transposed);
   const LayerReport layer = report();
   EXPECT_EQ(layer.layout, "stacked, gate and up fused");
   EXPECT_EQ(layer.weights, 3072);

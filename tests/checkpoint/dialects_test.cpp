@@ -95,13 +95,14 @@ TEST_F(Dialects, GivesBothDialectsTheSameGlobalScaleToOneUlp) {
 
 TEST_F(Dialects, ReadsStackedExpertsWithFusedGateAndUp) {
   TensorSet set;
-  add_stacked(set, gated_, "model.language_model.layers.2.mlp.experts", Rows::gate_then_up, Order::plain);
+  add_stacked(set, gated_, "model.language_model.layers.2.mlp.experts", RowOrder::gate_then_up, Order::plain);
   expect_loads(set, 2, gated_);
 }
 
 TEST_F(Dialects, ReadsLlama4sTransposedStack) {
   TensorSet set;
-  add_stacked(set, gated_, "language_model.model.layers.1.feed_forward.experts", Rows::gate_then_up, Order::transposed);
+  add_stacked(set, gated_, "language_model.model.layers.1.feed_forward.experts", RowOrder::gate_then_up,
+              Order::transposed);
   expect_loads(set, 1, gated_);
 }
 
@@ -110,7 +111,7 @@ TEST_F(Dialects, ReadsGptOssInterleavedRowsBecauseOfItsModelType) {
              "num_experts_per_tok": 2, "swiglu_limit": 7.0, "num_hidden_layers": 1})");
   for (const Order order : {Order::plain, Order::transposed}) {
     TensorSet set;
-    add_stacked(set, gated_, "model.layers.0.mlp.experts", Rows::interleaved, order);
+    add_stacked(set, gated_, "model.layers.0.mlp.experts", RowOrder::interleaved, order);
     expect_loads(set, 0, gated_);
   }
 }
@@ -125,7 +126,7 @@ TEST_F(Dialects, ReadsAFusedStackWithAGlobalScaleForEachHalf) {
   LayerBytes layer = gated_;
   TensorSet set;
   const std::string prefix = "model.layers.0.mlp.experts";
-  add_stacked(set, layer, prefix, Rows::gate_then_up, Order::plain);
+  add_stacked(set, layer, prefix, RowOrder::gate_then_up, Order::plain);
   std::vector<float> halves;
   for (ExpertBytes& expert : layer.experts) {
     expert.up.global_scale = expert.gate.global_scale / 4.0F;
@@ -143,7 +144,7 @@ TEST_F(Dialects, ReadsAStackWithOneGlobalScaleForAllExperts) {
   LayerBytes layer = gated_;
   TensorSet set;
   const std::string prefix = "model.layers.0.mlp.experts";
-  add_stacked(set, layer, prefix, Rows::gate_then_up, Order::plain);
+  add_stacked(set, layer, prefix, RowOrder::gate_then_up, Order::plain);
   set.set_float(prefix + ".down_proj_weight_scale_2", 0.25F);
   for (ExpertBytes& expert : layer.experts) expert.down.global_scale = 0.25F;
   const auto weights = open(set).load_layer(0);

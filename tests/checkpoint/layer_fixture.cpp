@@ -40,13 +40,13 @@ struct RowOf {
   std::int64_t row;
 };
 
-std::vector<RowOf> fused_rows(const ExpertBytes& expert, Rows order) {
+std::vector<RowOf> fused_rows(const ExpertBytes& expert, RowOrder order) {
   std::vector<RowOf> rows;
   for (std::int64_t r = 0; r < expert.up.rows; ++r) {
     rows.push_back({&expert.gate, r});
-    if (order == Rows::interleaved) rows.push_back({&expert.up, r});
+    if (order == RowOrder::interleaved) rows.push_back({&expert.up, r});
   }
-  if (order == Rows::gate_then_up) {
+  if (order == RowOrder::gate_then_up) {
     for (std::int64_t r = 0; r < expert.up.rows; ++r) rows.push_back({&expert.up, r});
   }
   return rows;
@@ -147,7 +147,7 @@ void add_single(TensorSet& set, const LayerBytes& layer, const std::string& pref
   }
 }
 
-void add_stacked(TensorSet& set, const LayerBytes& layer, const std::string& prefix, Rows rows, Order order) {
+void add_stacked(TensorSet& set, const LayerBytes& layer, const std::string& prefix, RowOrder rows, Order order) {
   const auto names = [&](const std::string& projection) {
     const std::string name = prefix + "." + projection;
     return StackNames{name, name + "_weight_scale", name + "_weight_scale_2", name + "_input_scale"};

@@ -79,11 +79,11 @@ inline const Names kLetters{"w1", "w3", "w2"};
 void add_single(TensorSet& set, const LayerBytes& layer, const std::string& prefix, Dialect dialect,
                 const Names& names = {});
 
-enum class Rows { gate_then_up, interleaved };
+enum class RowOrder { gate_then_up, interleaved };
 enum class Order { plain, transposed };
 
 /// All experts in "<prefix>.gate_up_proj" and "<prefix>.down_proj", with "_weight_scale" and so on.
-void add_stacked(TensorSet& set, const LayerBytes& layer, const std::string& prefix, Rows rows, Order order);
+void add_stacked(TensorSet& set, const LayerBytes& layer, const std::string& prefix, RowOrder rows, Order order);
 
 /// Step's "<prefix>.<projection>.weight" of [E, N, K / 2].
 void add_stacked_projections(TensorSet& set, const LayerBytes& layer, const std::string& prefix);

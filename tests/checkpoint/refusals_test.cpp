@@ -194,7 +194,7 @@ TEST_F(Refusals, NamesMixedFormatsInALayer) {
 }
 
 TEST_F(Refusals, NamesMixedLayoutsInALayer) {
-  add_stacked(set_, layer_, kExperts, Rows::gate_then_up, Order::plain);
+  add_stacked(set_, layer_, kExperts, RowOrder::gate_then_up, Order::plain);
   expect_error(ErrorCode::mismatch, {"layer 5", "stacked", "single"});
 }
 
@@ -251,7 +251,7 @@ TEST_F(Refusals, NamesATensorThatStandsTwice) {
 
 TEST_F(Refusals, NamesAStackOfAnotherExpertCount) {
   set_ = TensorSet();
-  add_stacked(set_, layer_, kExperts, Rows::gate_then_up, Order::plain);
+  add_stacked(set_, layer_, kExperts, RowOrder::gate_then_up, Order::plain);
   set_.set(kExperts + ".gate_up_proj_weight_scale", DType::f8_e4m3, {2, 64, 4}, std::vector<std::uint8_t>(512, 0x38));
   expect_error(ErrorCode::mismatch, {"layer 5", "gate_up_proj_weight_scale", "holds 2 experts", "has 3"});
 }

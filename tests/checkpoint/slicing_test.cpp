@@ -10,9 +10,7 @@
 namespace tilewright::testing {
 namespace {
 
-Checkpoint write_layer(const LayerBytes& layer, const TemporaryDirectory& directory) {
-  TensorSet set;
-  add_single(set, layer, "model.layers.0.mlp.experts", Dialect::modelopt);
+Checkpoint open_set(const TensorSet& set, const TemporaryDirectory& directory) {
   const Status written = write_safetensors(directory.file("model.safetensors"), set.tensors());
   if (!written) throw std::runtime_error(written.error().message());
   auto checkpoint = Checkpoint::open(directory.path().string());
@@ -20,7 +18,13 @@ Checkpoint write_layer(const LayerBytes& layer, const TemporaryDirectory& direct
   return *checkpoint;
 }
 
-/// Appends what a rank reads of a matrix to `codes` and `scales`, row by row.
+Checkpoint write_layer(const LayerBytes& layer, const TemporaryDirectory& directory) {
+  TensorSet set;
+  add_single(set, layer, "model.layers.0.mlp.experts", Dialect::modelopt);
+  return open_set(set, directory);
+}
+
+/// Rows of a matrix as ranks hand them out: codes and scales, a vector a row.
 struct Rows {
   std::vector<std::vector<std::uint8_t>> codes;
   std::vector<std::vector<std::uint8_t>> scales;
@@ -68,48 +72,77 @@ bool equals_padded(const Rows& whole, const MatrixBytes& expected) {
   return matches(whole.codes, expected.codes, rows) && matches(whole.scales, expected.scales, rows);
 }
 
+/// How the layer of a property stands in its file.
+enum class Layout { single, stacked, transposed, interleaved, interleaved_transposed };
+
+Checkpoint write_layout(const LayerBytes& layer, Layout layout, const TemporaryDirectory& directory) {
+  if (layout == Layout::single) return write_layer(layer, directory);
+  const bool interleaved = layout == Layout::interleaved || layout == Layout::interleaved_transposed;
+  const bool transposed = layout == Layout::transposed || layout == Layout::interleaved_transposed;
+  TensorSet set;
+  add_stacked(set, layer, "model.layers.0.mlp.experts", interleaved ? RowOrder::interleaved : RowOrder::gate_then_up,
+              transposed ? Order::transposed : Order::plain);
+  if (interleaved) {
+    static_cast<void>(directory.write(
+        "config.json", R"({"model_type": "gpt_oss", "num_experts_per_tok": 1, "swiglu_limit": 7.0, "hidden_size": )" +
+                           std::to_string(layer.hidden) +
+                           ", \"intermediate_size\": " + std::to_string(layer.intermediate) +
+                           ", \"num_local_experts\": " + std::to_string(layer.experts.size()) + "}"));
+  }
+  return open_set(set, directory);
+}
+
+/// The ranks' parts of one expert, joined, are the expert.
+bool joined_equals(const std::vector<ExpertWeights>& ranks, std::size_t local, const ExpertBytes& expected,
+                   bool gated) {
+  Rows gate;
+  Rows up;
+  Rows down;
+  for (const ExpertWeights& rank : ranks) {
+    if (gated) stack_rows(gate, read_all(rank.experts[local].gate));
+    stack_rows(up, read_all(rank.experts[local].up));
+    join_columns(down, read_all(rank.experts[local].down));
+  }
+  return (!gated || equals_padded(gate, expected.gate)) && equals_padded(up, expected.up) &&
+         equals_padded(down, expected.down);
+}
+
+std::vector<ExpertWeights> load_tensor_ranks(const Checkpoint& checkpoint, int tp, int ep, int ep_rank) {
+  std::vector<ExpertWeights> ranks;
+  for (int tp_rank = 0; tp_rank < tp; ++tp_rank) {
+    const auto weights = checkpoint.load_layer(0, Slice{tp, tp_rank, ep, ep_rank, TpPadding::pad_to_blocks});
+    RC_ASSERT(weights.has_value());
+    ranks.push_back(*weights);
+  }
+  return ranks;
+}
+
 TEST(Slicing, RanksTogetherHoldTheWholeLayer) {
   EXPECT_TRUE(rc::check([] {
-    const int experts = *rc::gen::inRange(1, 8);
+    const auto layout = *rc::gen::element(Layout::single, Layout::stacked, Layout::transposed, Layout::interleaved,
+                                          Layout::interleaved_transposed);
+    const bool gated = layout != Layout::single || *rc::gen::arbitrary<bool>();
+    const int experts = *rc::gen::inRange(2, 8);
     const std::int64_t intermediate = 16 * *rc::gen::inRange(1, 9);
     const int ep = *rc::gen::inRange(1, experts + 1);
     const int tp = *rc::gen::inRange(1, 7);
-    const bool gated = *rc::gen::arbitrary<bool>();
     const LayerBytes layer = random_layer(experts, 32, intermediate, gated, *rc::gen::arbitrary<unsigned>());
     const TemporaryDirectory directory;
-    const Checkpoint checkpoint = write_layer(layer, directory);
+    const Checkpoint checkpoint = write_layout(layer, layout, directory);
 
     int next_expert = 0;
     for (int ep_rank = 0; ep_rank < ep; ++ep_rank) {
-      std::vector<ExpertWeights> ranks;
-      for (int tp_rank = 0; tp_rank < tp; ++tp_rank) {
-        const auto weights = checkpoint.load_layer(0, Slice{tp, tp_rank, ep, ep_rank, TpPadding::pad_to_blocks});
-        RC_ASSERT(weights.has_value());
-        RC_ASSERT(weights->first_expert == next_expert);
-        RC_ASSERT(weights->global_experts == experts);
-        RC_ASSERT(weights->intermediate % 16 == 0);
-        RC_ASSERT(weights->intermediate * tp >= intermediate);
-        RC_ASSERT(weights->intermediate * tp < intermediate + 16 * tp);
-        ranks.push_back(*weights);
+      const std::vector<ExpertWeights> ranks = load_tensor_ranks(checkpoint, tp, ep, ep_rank);
+      const auto local = ranks.front().experts.size();
+      RC_ASSERT(local == static_cast<std::size_t>(experts / ep + (ep_rank < experts % ep ? 1 : 0)));
+      for (const ExpertWeights& rank : ranks) {
+        RC_ASSERT(rank.first_expert == next_expert);
+        RC_ASSERT(rank.global_experts == experts);
+        RC_ASSERT(rank.intermediate == (intermediate + 16 * tp - 1) / (16 * tp) * 16);
       }
-      const std::size_t local = ranks.front().experts.size();
-      const std::size_t even = static_cast<std::size_t>(experts / ep);
-      RC_ASSERT(local == even + (ep_rank < experts % ep ? 1U : 0U));
-      for (std::size_t e = 0; e < local; ++e) {
-        Rows gate;
-        Rows up;
-        Rows down;
-        for (const ExpertWeights& rank : ranks) {
-          if (gated) stack_rows(gate, read_all(rank.experts[e].gate));
-          stack_rows(up, read_all(rank.experts[e].up));
-          join_columns(down, read_all(rank.experts[e].down));
-        }
-        const ExpertBytes& expected = layer.experts[static_cast<std::size_t>(next_expert) + e];
-        if (gated) RC_ASSERT(equals_padded(gate, expected.gate));
-        RC_ASSERT(equals_padded(up, expected.up));
-        RC_ASSERT(equals_padded(down, expected.down));
+      for (std::size_t e = 0; e < local; ++e, ++next_expert) {
+        RC_ASSERT(joined_equals(ranks, e, layer.experts[static_cast<std::size_t>(next_expert)], gated));
       }
-      next_expert += static_cast<int>(local);
     }
     RC_ASSERT(next_expert == experts);
   }));
