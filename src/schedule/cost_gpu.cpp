@@ -55,10 +55,10 @@ BlockCycles block_cycles(const Device& device, const Schedule& s) {
   return cycles;
 }
 
-// Cycles of one epilogue: through the staging buffer and out through L2, for the token columns that hold rows.
-double epilogue_cycles(const Device& device, const Schedule& s, double token_fill) {
-  const double channels = output_channels(s);
-  const double out = token_fill * s.tile_n * channels * (stores_nvfp4(s.epilogue) ? 9.0 / 16.0 : 2.0);
+// Cycles of one epilogue: through the staging buffer and out through L2, for the token columns that can hold rows.
+double epilogue_cycles(const Device& device, const GemmProblem& problem, const Schedule& s) {
+  const auto tokens = static_cast<double>(std::min<std::int64_t>(s.tile_n, problem.rows.max()));
+  const double out = tokens * output_channels(s) * (stores_nvfp4(s.epilogue) ? 9.0 / 16.0 : 2.0);
   return kEpilogueCycles + 2.0 * out / kSmemBytesPerClk + out / (device.l2_bytes_per_clk / device.sm_count);
 }
 
@@ -122,7 +122,7 @@ Cost predict_gpu(const Device& device, const GemmProblem& problem, const Schedul
 
   // The last epilogue follows the last byte. The ones before it stop the consumers of a SM, unless a second group or a
   // second block multiplies meanwhile: then they only count where they are the longer part.
-  const double epilogue = epilogue_cycles(device, s, cost.token_fill) * us_per_cycle;
+  const double epilogue = epilogue_cycles(device, problem, s) * us_per_cycle;
   const double earlier = std::max(span.epilogues - 1.0, 0.0) * epilogue;
   const bool hidden = s.roles.consumers == Consumers::pingpong || s.ctas_per_sm > 1;
   cost.epilogue_us = hidden ? std::max(earlier - mainloop, 0.0) : earlier;

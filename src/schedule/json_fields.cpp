@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 namespace tilewright::schedule {
 namespace {
 
@@ -52,10 +50,10 @@ Result<int> Fields::small(const char* key, int least, int most) const {
   return static_cast<int>(value);
 }
 
-Result<double> Fields::number(const char* key) const {
+Result<double> Fields::number(const char* key, double least, double most) const {
   TILEWRIGHT_ASSIGN(const Json* value, at(key));
-  if (!value->is_number() || !std::isfinite(value->get<double>()) || value->get<double>() < 0) {
-    return wrong(place(key), "is no number of at least 0");
+  if (!value->is_number() || !(value->get<double>() >= least && value->get<double>() <= most)) {
+    return wrong(place(key), fmt::format("is no number from {} to {}", least, most));
   }
   return value->get<double>();
 }

@@ -25,8 +25,9 @@ class Fields {
 
   [[nodiscard]] Result<std::int64_t> integer(const char* key, std::int64_t least, std::int64_t most) const;
   [[nodiscard]] Result<int> small(const char* key, int least, int most) const;
-  /// A finite number of at least 0.
-  [[nodiscard]] Result<double> number(const char* key) const;
+  [[nodiscard]] Result<double> number(const char* key, double least, double most) const;
+  /// A time in microseconds, or a ratio: 0 to 1e15.
+  [[nodiscard]] Result<double> amount(const char* key) const { return number(key, 0.0, 1e15); }
   [[nodiscard]] Result<std::string> text(const char* key) const;
   [[nodiscard]] Result<bool> boolean(const char* key) const;
   [[nodiscard]] Result<Fields> object(const char* key) const;

@@ -69,24 +69,24 @@ Status check_bytes(const Fields& memory, const Schedule& schedule) {
 Result<Cost> read_cost(const Fields& fields) {
   TILEWRIGHT_ASSIGN(const Fields terms, fields.object("terms"));
   Cost cost;
-  TILEWRIGHT_ASSIGN(cost.predicted_us, fields.number("predicted_us"));
+  TILEWRIGHT_ASSIGN(cost.predicted_us, fields.amount("predicted_us"));
   TILEWRIGHT_ASSIGN(cost.bound, fields.name<Bound>("bound", parse_bound));
-  TILEWRIGHT_ASSIGN(cost.dram_us, terms.number("dram_us"));
-  TILEWRIGHT_ASSIGN(cost.mma_us, terms.number("mma_us"));
-  TILEWRIGHT_ASSIGN(cost.decode_us, terms.number("decode_us"));
-  TILEWRIGHT_ASSIGN(cost.smem_us, terms.number("smem_us"));
-  TILEWRIGHT_ASSIGN(cost.l2_us, terms.number("l2_us"));
-  TILEWRIGHT_ASSIGN(cost.latency_us, terms.number("latency_us"));
-  TILEWRIGHT_ASSIGN(cost.launch_us, terms.number("launch_us"));
-  TILEWRIGHT_ASSIGN(cost.overhead_us, terms.number("overhead_us"));
-  TILEWRIGHT_ASSIGN(cost.epilogue_us, terms.number("epilogue_us"));
-  TILEWRIGHT_ASSIGN(cost.tail_us, terms.number("tail_us"));
-  TILEWRIGHT_ASSIGN(cost.sm_us, terms.number("sm_us"));
+  TILEWRIGHT_ASSIGN(cost.dram_us, terms.amount("dram_us"));
+  TILEWRIGHT_ASSIGN(cost.mma_us, terms.amount("mma_us"));
+  TILEWRIGHT_ASSIGN(cost.decode_us, terms.amount("decode_us"));
+  TILEWRIGHT_ASSIGN(cost.smem_us, terms.amount("smem_us"));
+  TILEWRIGHT_ASSIGN(cost.l2_us, terms.amount("l2_us"));
+  TILEWRIGHT_ASSIGN(cost.latency_us, terms.amount("latency_us"));
+  TILEWRIGHT_ASSIGN(cost.launch_us, terms.amount("launch_us"));
+  TILEWRIGHT_ASSIGN(cost.overhead_us, terms.amount("overhead_us"));
+  TILEWRIGHT_ASSIGN(cost.epilogue_us, terms.amount("epilogue_us"));
+  TILEWRIGHT_ASSIGN(cost.tail_us, terms.amount("tail_us"));
+  TILEWRIGHT_ASSIGN(cost.sm_us, terms.amount("sm_us"));
   TILEWRIGHT_ASSIGN(cost.tiles, terms.integer("tiles", 0, kAnySize));
-  TILEWRIGHT_ASSIGN(cost.waves, terms.number("waves"));
-  TILEWRIGHT_ASSIGN(cost.wave_efficiency, terms.number("wave_efficiency"));
-  TILEWRIGHT_ASSIGN(cost.token_fill, terms.number("token_fill"));
-  TILEWRIGHT_ASSIGN(cost.weight_fill, terms.number("weight_fill"));
+  TILEWRIGHT_ASSIGN(cost.waves, terms.amount("waves"));
+  TILEWRIGHT_ASSIGN(cost.wave_efficiency, terms.amount("wave_efficiency"));
+  TILEWRIGHT_ASSIGN(cost.token_fill, terms.amount("token_fill"));
+  TILEWRIGHT_ASSIGN(cost.weight_fill, terms.amount("weight_fill"));
   TILEWRIGHT_ASSIGN(cost.dram_bytes, terms.integer("dram_bytes", 0, kAnySize));
   TILEWRIGHT_ASSIGN(cost.weight_bytes, terms.integer("weight_bytes", 0, kAnySize));
   return cost;
@@ -211,9 +211,9 @@ Result<Device> read_cpu(const Fields& fields) {
   TILEWRIGHT_ASSIGN(facts.cores, cpu.small("cores", 1, 1 << 20));
   TILEWRIGHT_ASSIGN(facts.l1_bytes, cpu.integer("l1_bytes", 1, kAnySize));
   TILEWRIGHT_ASSIGN(facts.l2_bytes, cpu.integer("l2_bytes", 1, kAnySize));
-  TILEWRIGHT_ASSIGN(facts.read_GBps, cpu.number("read_GBps"));
-  TILEWRIGHT_ASSIGN(facts.macs_w4a4, cpu.number("macs_w4a4"));
-  TILEWRIGHT_ASSIGN(facts.macs_w4a16, cpu.number("macs_w4a16"));
+  TILEWRIGHT_ASSIGN(facts.read_GBps, cpu.number("read_GBps", 1e-3, 1e9));
+  TILEWRIGHT_ASSIGN(facts.macs_w4a4, cpu.number("macs_w4a4", 1.0, 1e18));
+  TILEWRIGHT_ASSIGN(facts.macs_w4a16, cpu.number("macs_w4a16", 1.0, 1e18));
   return cpu_device(facts);
 }
 
@@ -239,14 +239,14 @@ Result<LayerTime> read_layer(const Fields& fields) {
   LayerTime layer;
   TILEWRIGHT_ASSIGN(layer.tokens, fields.integer("tokens", 1, kMostRows));
   if (fields.given("predicted_us")) {
-    TILEWRIGHT_ASSIGN(layer.predicted_us, fields.number("predicted_us"));
+    TILEWRIGHT_ASSIGN(layer.predicted_us, fields.amount("predicted_us"));
   }
-  TILEWRIGHT_ASSIGN(layer.floor_us, fields.number("floor_us"));
+  TILEWRIGHT_ASSIGN(layer.floor_us, fields.amount("floor_us"));
   TILEWRIGHT_TRY(fields.each("steps", [&](const Fields& entry) -> Status {
     LayerStep step;
     TILEWRIGHT_ASSIGN(step.name, entry.text("name"));
     TILEWRIGHT_ASSIGN(step.bytes, entry.integer("bytes", 0, kAnySize));
-    TILEWRIGHT_ASSIGN(step.us, entry.number("us"));
+    TILEWRIGHT_ASSIGN(step.us, entry.amount("us"));
     layer.steps.push_back(std::move(step));
     return {};
   }));
