@@ -17,27 +17,29 @@ const char* to_string(WeightFormat format);
 
 /// The routed experts of one MoE layer. Sizes are per model, before any TP or EP split.
 struct ModelFacts {
-  std::string name;           ///< e.g. "glm-5"
-  int hidden = 0;             ///< H: the experts' input and output width
-  int intermediate = 0;       ///< I: the experts' inner width
-  int experts = 0;            ///< E: routed experts of a layer
-  int moe_layers = 0;         ///< layers with routed experts in the main model; 0 when unknown
-  int total_layers = 0;       ///< decoder layers of the main model; 0 when unknown
-  int shared_experts = 0;     ///< shared experts (run by the caller)
-  Activation activation;      ///< between GEMM1 and GEMM2
-  Routing routing;            ///< top-k, scoring, groups, scaling
+  std::string name;        ///< e.g. "glm-5"
+  int hidden = 0;          ///< H: the experts' input and output width; the latent one of models that project first
+  int intermediate = 0;    ///< I: the experts' inner width
+  int experts = 0;         ///< E: routed experts of a layer
+  int moe_layers = 0;      ///< layers with routed experts in the main model; 0 when unknown
+  int total_layers = 0;    ///< decoder layers of the main model; 0 when unknown
+  int shared_experts = 0;  ///< shared experts (run by the caller)
+  Activation activation;   ///< between GEMM1 and GEMM2
+  Routing routing;         ///< top-k, scoring, groups, scaling
   WeightFormat format = WeightFormat::unspecified;
-  std::string source;         ///< where the facts come from: a URL or a file
+  std::string source;  ///< where the facts come from: a URL or a file
 };
 
 /// The models known by name: public config.json files, each with its source. Names are lower case with dashes.
 const std::vector<ModelFacts>& known_models();
 
-/// A known model by name ("glm-5", "GLM-5" and "zai-org/GLM-5" are one); an unknown name lists the nearest ones.
+/// A known model by name. Case, an organisation and endings that do not change the layer do not matter ("glm-5",
+/// "zai-org/GLM-5" and "nvidia/GLM-5-NVFP4" are one); an unknown name lists the nearest ones.
 Result<ModelFacts> find_model(const std::string& name);
 
 /// Facts from the text of a Hugging Face config.json. `quant_config` is the text of hf_quant_config.json, or empty.
-/// A config without routed experts, or with experts that are not supported, is an `unsupported` error of one line that says why.
+/// What a config leaves to the family's model code (gpt-oss's activation, MiniMax's normalisation) is filled in. A
+/// config without routed experts, or with experts that are not supported, is an `unsupported` error that says why.
 Result<ModelFacts> parse_model_config(const std::string& config, const std::string& quant_config = {});
 
 /// Facts from a config.json on disk, or from a directory that holds one (and perhaps an hf_quant_config.json).

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 // The exporter's name in the files that it writes, as ModelOpt and llm-compressor put theirs.
-const Json kProducer = {{"name", "tilewright"}, {"version", "0.1.0"}};
+const Json kProducer = {{"name", "tilewright"}, {"version", TILEWRIGHT_VERSION}};
 
 // Without static input scales the checkpoint is what ModelOpt calls weight-only.
 const char* algorithm(const QuantizeOptions& options) { return options.input_scale ? "NVFP4" : "W4A16_NVFP4"; }

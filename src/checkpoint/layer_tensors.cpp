@@ -39,7 +39,6 @@ Status refuse_companion(int layer, const ExpertTensor& tensor) {
 }
 
 Status add_tensor(const LayerIndex& index, const ExpertTensor& tensor, LayerTensors& layer) {
-  TILEWRIGHT_TRY(refuse_companion(index.layer, tensor));
   const std::size_t slot = layer.stacked ? 0 : static_cast<std::size_t>(tensor.expert);
   MatrixTensors* matrix = matrix_of(layer.tensors[slot], tensor.projection);
   const ExpertTensor*& entry = matrix->by_role[static_cast<std::size_t>(tensor.role)];
@@ -185,8 +184,9 @@ const MatrixTensors& ExpertTensors::of(Projection projection) const {
 
 Result<LayerTensors> gather_layer(const LayerIndex& index, const bool* gated, std::vector<Finding>* findings) {
   LayerTensors layer;
-  TILEWRIGHT_TRY(find_layout(index, layer));
   TILEWRIGHT_TRY(check_formats(index));
+  for (const ExpertTensor& tensor : index.tensors) TILEWRIGHT_TRY(refuse_companion(index.layer, tensor));
+  TILEWRIGHT_TRY(find_layout(index, layer));
   for (const ExpertTensor& tensor : index.tensors) {
     if (tensor.projection == Projection::unknown || tensor.role == TensorRole::unknown) continue;
     TILEWRIGHT_TRY(add_tensor(index, tensor, layer));

@@ -122,6 +122,31 @@ TEST_F(Dialects, ReadsStepsStackOfEachProjection) {
   expect_loads(set, 4, gated_);
 }
 
+TEST_F(Dialects, ReadsSingleExpertsWithFusedGateAndUp) {
+  TensorSet set;
+  add_single(set, gated_, "model.layers.0.mlp.experts", Dialect::modelopt);
+  for (int e = 0; e < kExperts; ++e) {
+    const std::string expert = "model.layers.0.mlp.experts." + std::to_string(e) + ".";
+    const ExpertBytes& bytes = gated_.experts[static_cast<std::size_t>(e)];
+    const auto join = [](std::vector<std::uint8_t> a, const std::vector<std::uint8_t>& b) {
+      a.insert(a.end(), b.begin(), b.end());
+      return a;
+    };
+    for (const char* projection : {"gate_proj", "up_proj"}) {
+      for (const char* role : {".weight", ".weight_scale", ".weight_scale_2", ".input_scale"}) {
+        set.remove(expert + projection + role);
+      }
+    }
+    const std::string fused = expert + "gate_up_proj";
+    set.add(fused + ".weight", DType::u8, {2 * kIntermediate, kHidden / 2}, join(bytes.gate.codes, bytes.up.codes));
+    set.add(fused + ".weight_scale", DType::f8_e4m3, {2 * kIntermediate, kHidden / 16},
+            join(bytes.gate.scales, bytes.up.scales));
+    set.add_floats(fused + ".weight_scale_2", {}, {bytes.gate.global_scale});
+    set.add_floats(fused + ".input_scale", {}, {*bytes.gate.input_scale});
+  }
+  expect_loads(set, 0, gated_);
+}
+
 TEST_F(Dialects, ReadsAFusedStackWithAGlobalScaleForEachHalf) {
   LayerBytes layer = gated_;
   TensorSet set;
