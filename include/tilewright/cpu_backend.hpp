@@ -13,10 +13,10 @@
 namespace tilewright {
 
 struct CpuInfo {
-  std::string model;                    ///< as the system names it
-  std::vector<std::string> tiers;       ///< instruction set tiers that run here, lowest first
-  int cores = 1;                        ///< that this process may use
-  std::int64_t l1_bytes = 0;            ///< data cache of a core; 0 where the system does not say (likewise below)
+  std::string model;               ///< as the system names it
+  std::vector<std::string> tiers;  ///< instruction set tiers that run here, lowest first
+  int cores = 1;                   ///< that this process may use
+  std::int64_t l1_bytes = 0;       ///< data cache of a core; 0 where the system does not say (likewise below)
   std::int64_t l2_bytes = 0;
   std::int64_t l3_bytes = 0;
 };
@@ -25,7 +25,7 @@ CpuInfo cpu_info();
 
 struct CpuOptions {
   std::string isa;  ///< a tier by name; empty: the highest that runs here
-  int threads = 0;  ///< 0: all cores
+  int threads = 0;  ///< 0, or more than there are: all cores that this process may use
 };
 
 /// Measures the machine's limits, again at every call, so that a benchmark can alternate them with what it measures.

@@ -21,13 +21,13 @@ struct Nvfp4Matrix {
   std::int64_t rows = 0;                 ///< N, padding included
   std::int64_t cols = 0;                 ///< K in elements, padding included; a multiple of 16
   std::int64_t valid_rows = 0;
-  std::int64_t valid_cols = 0;           ///< a multiple of 16
-  std::int64_t code_row_stride = 0;      ///< bytes from row n to n + 1 (K / 2 when plain; 1 when transposed)
-  std::int64_t code_col_stride = 1;      ///< bytes from one byte of a row to the next (1 when plain)
-  std::int64_t scale_row_stride = 0;     ///< bytes from row n to n + 1 (K / 16 when plain)
+  std::int64_t valid_cols = 0;        ///< a multiple of 16
+  std::int64_t code_row_stride = 0;   ///< bytes from row n to n + 1 (K / 2 when plain; 1 when transposed)
+  std::int64_t code_col_stride = 1;   ///< bytes from one byte of a row to the next (1 when plain)
+  std::int64_t scale_row_stride = 0;  ///< bytes from row n to n + 1 (K / 16 when plain)
   std::int64_t scale_col_stride = 1;
-  float global_scale = 1.0F;             ///< fp32 multiplier (ModelOpt's weight_scale_2)
-  std::optional<float> input_scale;      ///< fp32 multiplier amax / 2688 of the activations; none: dynamic
+  float global_scale = 1.0F;         ///< fp32 multiplier (ModelOpt's weight_scale_2)
+  std::optional<float> input_scale;  ///< fp32 multiplier amax / 2688 of the activations; none: dynamic
 
   [[nodiscard]] bool empty() const { return rows == 0; }
 

@@ -35,7 +35,7 @@ struct LayerBenchOptions {
   Precision precision = Precision::w4a16;
   TokenSpread spread = TokenSpread::balanced;
   CpuOptions cpu;
-  int rounds = 0;          ///< 0: as many as fit `seconds` for each token count, between 5 and 200
+  int rounds = 0;  ///< 0: as many as fit `seconds` for each token count, between 5 and 200
   double seconds = 2.0;
 };
 
@@ -45,30 +45,30 @@ struct LayerBenchResult {
   int tokens = 0;
   Precision precision = Precision::w4a16;
   int rounds = 0;
-  std::int64_t rows = 0;            ///< local (token, expert) pairs
-  int active_experts = 0;           ///< local experts with rows
-  std::int64_t weight_bytes = 0;    ///< weights and scales of those experts
-  double us = 0;                    ///< median
-  double us_low = 0;                ///< 10th percentile
-  double us_high = 0;               ///< 90th percentile
+  std::int64_t rows = 0;          ///< local (token, expert) pairs
+  int active_experts = 0;         ///< local experts with rows
+  std::int64_t weight_bytes = 0;  ///< weights and scales of those experts
+  double us = 0;                  ///< median
+  double us_low = 0;              ///< 10th percentile
+  double us_high = 0;             ///< 90th percentile
   double weight_GBps = 0;
-  double tflops = 0;                ///< 2 multiply-adds a weight and row
-  double read_us = 0;               ///< the weights at the measured read bandwidth
-  double dot_us = 0;                ///< the multiply-adds at the measured dot-product rate
-  std::string bound;                ///< "read" or "dot": the larger of the two
-  double bound_share = 0;           ///< that time over `us`: 1 is the roofline
+  double tflops = 0;       ///< 2 multiply-adds a weight and row
+  double read_us = 0;      ///< the weights at the measured read bandwidth
+  double dot_us = 0;       ///< the multiply-adds at the measured dot-product rate
+  std::string bound;       ///< "read" or "dot": the larger of the two
+  double bound_share = 0;  ///< that time over `us`: 1 is the roofline
 };
 
 struct LayerBenchContext {
   std::string cpu;
   std::string isa;
   int threads = 0;
-  double read_GBps = 0;           ///< median
-  double dot_GMACps = 0;          ///< median, of the instruction
+  double read_GBps = 0;   ///< median
+  double dot_GMACps = 0;  ///< median, of the instruction
   std::string dot_instruction;
   int dots_per_mac = 1;
   std::int64_t packed_bytes = 0;
-  std::int64_t model_bytes = 0;   ///< weights and scales before packing
+  std::int64_t model_bytes = 0;     ///< weights and scales before packing
   std::int64_t peak_rss_bytes = 0;  ///< of the process, after the last run
 };
 

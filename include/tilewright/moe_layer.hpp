@@ -29,7 +29,7 @@ struct MoeLayerOptions {
   Precision precision = Precision::w4a16;
   Backend backend = Backend::cpu;
   std::string isa;  ///< CPU instruction set tier; empty: the highest that runs here
-  int threads = 0;  ///< 0: all cores that this process may use
+  int threads = 0;  ///< 0, or more than there are: all cores that this process may use
 };
 
 /// One layer. The same input gives the same bits, run after run and for any number of threads. Not for two runs at
@@ -53,7 +53,7 @@ class MoeLayer {
   Status run(const bf16* x, int tokens, const float* logits, const std::vector<float>& bias, float* y);
 
   [[nodiscard]] std::int64_t hidden() const;
-  [[nodiscard]] std::int64_t packed_bytes() const;  ///< weights and scales as packed, padding included
+  [[nodiscard]] std::int64_t packed_bytes() const;       ///< weights and scales as packed, padding included
   [[nodiscard]] const MoeLayerOptions& options() const;  ///< with defaults filled in
 
  private:

@@ -47,12 +47,12 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string cause, std::string
 }  // namespace tilewright
 
 /// Returns the error of `expression` from the enclosing function, if it has one.
-#define TILEWRIGHT_TRY(expression)                                            \
-  do {                                                                        \
-    auto&& tilewright_status = (expression);                                  \
-    if (!tilewright_status) {                                                 \
-      return tl::unexpected<::tilewright::Error>(tilewright_status.error());  \
-    }                                                                         \
+#define TILEWRIGHT_TRY(expression)                                           \
+  do {                                                                       \
+    auto&& tilewright_status = (expression);                                 \
+    if (!tilewright_status) {                                                \
+      return tl::unexpected<::tilewright::Error>(tilewright_status.error()); \
+    }                                                                        \
   } while (false)
 
 #define TILEWRIGHT_CONCAT_IMPL(a, b) a##b
@@ -61,9 +61,9 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string cause, std::string
 /// `TILEWRIGHT_ASSIGN(auto x, f())`: x is the value of f(), or the enclosing function returns f()'s error.
 #define TILEWRIGHT_ASSIGN(declaration, expression) \
   TILEWRIGHT_ASSIGN_IMPL(TILEWRIGHT_CONCAT(tilewright_result_, __LINE__), declaration, expression)
-#define TILEWRIGHT_ASSIGN_IMPL(name, declaration, expression)    \
-  auto name = (expression);                                      \
-  if (!name) {                                                   \
-    return tl::unexpected<::tilewright::Error>(name.error());    \
-  }                                                              \
+#define TILEWRIGHT_ASSIGN_IMPL(name, declaration, expression) \
+  auto name = (expression);                                   \
+  if (!name) {                                                \
+    return tl::unexpected<::tilewright::Error>(name.error()); \
+  }                                                           \
   declaration = std::move(*name)

@@ -10,9 +10,9 @@ namespace {
 /// (truncation (ln 2 / 2)^8 / 8! = 5e-9) and 2^n by the exponent field.
 inline float fast_exp(float x) {
   constexpr float kLog2E = 1.44269504F;
-  constexpr float kLn2High = 0.693359375F;     // 9 bits, so that n * high is exact
-  constexpr float kLn2Low = -2.12194440e-4F;   // ln 2 - high
-  constexpr float kRound = 12582912.0F;        // 1.5 * 2^23: adding it rounds to an integer in the low bits
+  constexpr float kLn2High = 0.693359375F;    // 9 bits, so that n * high is exact
+  constexpr float kLn2Low = -2.12194440e-4F;  // ln 2 - high
+  constexpr float kRound = 12582912.0F;       // 1.5 * 2^23: adding it rounds to an integer in the low bits
   const float clamped = x < -87.0F ? -87.0F : (x > 88.0F ? 88.0F : x);
   const float shifted = clamped * kLog2E + kRound;
   const float n = shifted - kRound;

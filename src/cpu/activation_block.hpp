@@ -5,8 +5,9 @@
 
 namespace tilewright::cpu {
 
-/// out[i] = activation(gate[i], up[i]) in fp32, within 4e-7 relative of the formula (plus 1e-30 absolute); a non-gated
-/// kind does not read `gate`. out may be `up`.
+/// out[i] = activation(gate[i], up[i]) in fp32; a non-gated kind does not read `gate`, and out may be `up`. Within 4e-7
+/// relative of the formula, plus 1e-30; gelu_tanh and swiglu_oai round the argument z of their sigmoid first, which adds
+/// 4e-7 * |z|.
 void activate_block(const Activation& activation, const float* gate, const float* up, int count, float* out);
 
 }  // namespace tilewright::cpu

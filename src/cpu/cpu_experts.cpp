@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -22,7 +23,7 @@ namespace {
 // Weight bytes that a task walks through: enough to amortise its start and to let the prefetcher run, few enough that
 // the tasks of one decode step spread over the threads.
 constexpr std::int64_t kTaskBytes = 128 * 1024;
-// Strips that share a pass over an expert's rows: 8 x 128 rows x 64 B of accumulators fill half of a 128 KB budget.
+// More strips a task would make the last tasks of a phase too long to share out.
 constexpr std::int64_t kMaxTaskStrips = 8;
 
 /// Strips [begin, end) of one expert with rows [row_begin, row_end) of its slots.
@@ -63,7 +64,7 @@ struct CpuExperts::State {
   tbb::task_arena arena;
   tbb::enumerable_thread_specific<ThreadScratch> scratch;
   SlotsByExpert slots;
-  DotRows inputs;         ///< a row a token, or a slot where the router weight scales the input
+  DotRows inputs;  ///< a row a token, or a slot where the router weight scales the input
   bool slot_inputs = false;
   std::vector<bf16> middle;  ///< [slot, I]: the activation's output
   DotRows middles;
@@ -90,7 +91,7 @@ struct CpuExperts::State {
 bool CpuExperts::State::set_row(DotRows& rows, std::int64_t index, std::optional<float> fixed_scale,
                                 ThreadScratch& t) const {
   if (options.precision == Precision::w4a16) return rows.set_wide(index, t.row);
-  if (!std::all_of(t.row.begin(), t.row.end(), [](float v) { return std::isfinite(v); })) return false;
+  if (!all_finite(t.row)) return false;
   const float scale = row_input_scale(fixed_scale, t.row);
   t.codes.resize(t.row.size() / 2);
   t.scales.resize(t.row.size() / kBlock);
@@ -125,10 +126,11 @@ Status CpuExperts::State::quantize_inputs(const bf16* x, const RoutedTokens& rou
 void CpuExperts::State::plan_gemm1() {
   tasks.clear();
   const std::int64_t step = task_strips(packed.hidden());
+  const std::int64_t pass = StripDot::rows_a_pass(inputs.row_bytes());
   for (int e = 0; e < packed.size(); ++e) {
     const std::int64_t strips = packed[e].gemm1.strip_count;
-    for (std::int64_t r = 0; r < slots.rows(e); r += StripDot::kMaxRows) {
-      const std::int64_t row_end = std::min(slots.rows(e), r + StripDot::kMaxRows);
+    for (std::int64_t r = 0; r < slots.rows(e); r += pass) {
+      const std::int64_t row_end = std::min(slots.rows(e), r + pass);
       for (std::int64_t s = 0; s < strips; s += step) tasks.push_back({e, s, std::min(strips, s + step), r, row_end});
     }
   }
@@ -154,9 +156,11 @@ void CpuExperts::State::activate_strip(const Task& task, std::int64_t strip, Thr
   for (int r = 0; r < rows; ++r) {
     const float* c = t.dot.result(strip - task.begin, r);
     const float* up = packed.gated() ? c + kHalfStrip : c;
+    const float gate_scale = t.rows.unit(r) * matrix.half_scale[0];
+    const float up_scale = t.rows.unit(r) * matrix.half_scale[1];
     for (int n = 0; n < channels; ++n) {
-      t.gate[r * channels + n] = c[n] * matrix.half_scale[0];
-      t.up[r * channels + n] = up[n] * matrix.half_scale[1];
+      t.gate[r * channels + n] = c[n] * gate_scale;
+      t.up[r * channels + n] = up[n] * up_scale;
     }
   }
   activate_block(activation, t.gate.data(), t.up.data(), rows * channels, t.up.data());
@@ -181,9 +185,10 @@ Status CpuExperts::State::quantize_middles() {
     });
   });
   if (bad >= 0) {
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("the intermediate of expert {} is not finite in bf16", first_expert + bad.load()),
-                "the activations are too large for this layer: check the checkpoint's scales with `tilewright inspect`");
+    return fail(
+        ErrorCode::invalid_argument,
+        fmt::format("the intermediate of expert {} is not finite in bf16", first_expert + bad.load()),
+        "the activations are too large for this layer: check the checkpoint's scales with `tilewright inspect`");
   }
   return {};
 }
@@ -192,18 +197,20 @@ Status CpuExperts::State::quantize_middles() {
 /// has one order whatever the threads do.
 void CpuExperts::State::gemm2(std::int64_t begin, std::int64_t end, float* y, ThreadScratch& t) {
   const std::int64_t hidden = packed.hidden();
+  const std::int64_t pass = StripDot::rows_a_pass(middles.row_bytes());
   for (int e = 0; e < packed.size(); ++e) {
     const PackedMatrix& matrix = packed[e].gemm2;
-    for (std::int64_t first = slots.start[e]; first < slots.start[e + 1]; first += StripDot::kMaxRows) {
-      const std::int64_t last = std::min(slots.start[e + 1], first + StripDot::kMaxRows);
+    for (std::int64_t first = slots.start[e]; first < slots.start[e + 1]; first += pass) {
+      const std::int64_t last = std::min(slots.start[e + 1], first + pass);
       t.rows.clear();
       for (std::int64_t i = first; i < last; ++i) t.rows.add(middles, i);
       t.dot.multiply(matrix, begin, end, t.rows);
       for (std::int64_t s = begin; s < end; ++s) {
         const auto valid = static_cast<int>(std::min<std::int64_t>(kStripRows, hidden - s * kStripRows));
         for (std::int64_t i = first; i < last; ++i) {
-          const float* c = t.dot.result(s - begin, static_cast<int>(i - first));
-          const float factor = slots.sorted[i].weight * matrix.half_scale[0];
+          const auto row = static_cast<int>(i - first);
+          const float* c = t.dot.result(s - begin, row);
+          const float factor = slots.sorted[i].weight * (t.rows.unit(row) * matrix.half_scale[0]);
           float* out = y + slots.sorted[i].token * hidden + s * kStripRows;
           for (int n = 0; n < valid; ++n) out[n] += c[n] * factor;
         }
@@ -223,10 +230,13 @@ std::int64_t CpuExperts::packed_bytes() const { return state_->packed.bytes(); }
 Result<CpuExperts> CpuExperts::create(const ExpertWeights& weights, const Activation& activation,
                                       const CpuExpertsOptions& options) {
   if (activation.gated() != weights.gated) {
-    return fail(ErrorCode::mismatch,
-                fmt::format("activation {} on {} experts", to_string(activation.kind), weights.gated ? "gated" : "non-gated"),
-                "check hidden_act in config.json against the tensors");
+    return fail(
+        ErrorCode::mismatch,
+        fmt::format("activation {} on {} experts", to_string(activation.kind), weights.gated ? "gated" : "non-gated"),
+        "check hidden_act in config.json against the tensors");
   }
+  CpuExpertsOptions usable = options;
+  usable.threads = std::min(options.threads, tbb::info::default_concurrency());
   if (options.threads < 1 || options.panel_k < kGroupK || options.panel_k % kGroupK != 0) {
     return fail(ErrorCode::invalid_argument,
                 fmt::format("{} threads and a panel of K {}", options.threads, options.panel_k),
@@ -235,11 +245,12 @@ Result<CpuExperts> CpuExperts::create(const ExpertWeights& weights, const Activa
   if (options.precision == Precision::w4a4) {
     TILEWRIGHT_TRY(check_input_scales(weights));
   }
-  TILEWRIGHT_ASSIGN(PackedExperts packed, PackedExperts::pack(weights, options.threads));
-  auto state = std::make_unique<State>(std::move(packed), activation, options);
+  TILEWRIGHT_ASSIGN(PackedExperts packed, PackedExperts::pack(weights, usable.threads));
+  auto state = std::make_unique<State>(std::move(packed), activation, usable);
   state->gemm1_scale = gemm1_input_scale(weights);
   state->first_expert = weights.first_expert;
-  state->global_experts = std::max(weights.global_experts, weights.first_expert + static_cast<int>(weights.experts.size()));
+  state->global_experts =
+      std::max(weights.global_experts, weights.first_expert + static_cast<int>(weights.experts.size()));
   return CpuExperts(std::move(state));
 }
 
@@ -252,16 +263,18 @@ Status CpuExperts::run(const bf16* x, const RoutedTokens& routed, float* y) {
     if (!status) return;
     s.middle.resize(s.slots.sorted.size() * static_cast<std::size_t>(s.packed.intermediate()));
     s.plan_gemm1();
-    tbb::parallel_for(std::size_t{0}, s.tasks.size(), [&](std::size_t i) { s.gemm1(s.tasks[i], s.scratch.local()); },
-                      tbb::simple_partitioner());
+    tbb::parallel_for(
+        std::size_t{0}, s.tasks.size(), [&](std::size_t i) { s.gemm1(s.tasks[i], s.scratch.local()); },
+        tbb::simple_partitioner());
     status = s.quantize_middles();
     if (!status) return;
     std::fill_n(y, static_cast<std::int64_t>(routed.tokens) * s.packed.hidden(), 0.0F);
     const std::int64_t strips = (s.packed.hidden() + kStripRows - 1) / kStripRows;
     const std::int64_t step = task_strips(s.packed.intermediate());
-    tbb::parallel_for(std::int64_t{0}, (strips + step - 1) / step, [&](std::int64_t i) {
-      s.gemm2(i * step, std::min(strips, (i + 1) * step), y, s.scratch.local());
-    }, tbb::simple_partitioner());
+    tbb::parallel_for(
+        std::int64_t{0}, (strips + step - 1) / step,
+        [&](std::int64_t i) { s.gemm2(i * step, std::min(strips, (i + 1) * step), y, s.scratch.local()); },
+        tbb::simple_partitioner());
   });
   return status;
 }

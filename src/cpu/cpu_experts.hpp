@@ -17,7 +17,7 @@ namespace tilewright::cpu {
 struct CpuExpertsOptions {
   Precision precision = Precision::w4a16;
   IsaTier tier = IsaTier::portable;
-  int threads = 1;
+  int threads = 1;    ///< more than the process may use are as many as it may
   int panel_k = 512;  ///< K of an expanded weight panel (Schedule::tile_k of cpu_panel); a multiple of 64
 };
 

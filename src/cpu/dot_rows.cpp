@@ -1,6 +1,7 @@
 #include "cpu/dot_rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -18,13 +19,32 @@ constexpr int kMultiplierMax = 32767;
 // ue4m3 values are integers in units of 2^-9.
 constexpr float kScaleUnit = 0x1p-9F;
 
-std::int32_t sum_of(const std::int8_t* plane, int pair) {
-  std::int32_t sum = 0;
-  for (int k = 0; k < kBlock; ++k) {
-    if (pair < 0 || (k % 4) / 2 == pair) sum += plane[k];
+/// Sums of a plane's elements with k % 4 < 2, and of the rest.
+struct PairSums {
+  std::int32_t low = 0;
+  std::int32_t high = 0;
+};
+
+PairSums pair_sums(const std::int8_t* plane) {
+  PairSums sums;
+  for (int step = 0; step < kBlock; step += 4) {
+    sums.low += plane[step] + plane[step + 1];
+    sums.high += plane[step + 2] + plane[step + 3];
   }
-  return sum;
+  return sums;
 }
+
+constexpr std::array<std::int32_t, 256> scale_integers() {
+  std::array<std::int32_t, 256> integers{};
+  for (std::int32_t byte = 0; byte < 127; ++byte) {
+    const std::int32_t exponent = byte >> 3;
+    integers[static_cast<std::size_t>(byte)] = exponent == 0 ? byte & 7 : (8 + (byte & 7)) << (exponent - 1);
+  }
+  return integers;
+}
+
+/// ue4m3 values in units of 2^-9; what is not a value counts as 0 (the quantizer never writes it).
+constexpr std::array<std::int32_t, 256> kScaleIntegers = scale_integers();
 
 std::uint32_t pair_word(std::int32_t low, std::int32_t high) {
   return static_cast<std::uint16_t>(low) | (static_cast<std::uint32_t>(static_cast<std::uint16_t>(high)) << 16U);
@@ -39,16 +59,19 @@ void finish_record(std::uint8_t* record, RowFormat format, float multiplier) {
     const auto* plane = reinterpret_cast<const std::int8_t*>(record) + p * kBlock;
     std::uint8_t* correction = record + planes * kBlock + p * 4;
     std::uint8_t* factor = record + planes * (kBlock + 4) + p * 4;
+    const PairSums sums = pair_sums(plane);
     if (format == RowFormat::codes_pair16 || format == RowFormat::wide_pair16) {
-      store_word(correction, pair_word(-kWeightOffset * sum_of(plane, 0), -kWeightOffset * sum_of(plane, 1)));
+      store_word(correction, pair_word(-kWeightOffset * sums.low, -kWeightOffset * sums.high));
       const auto m = static_cast<std::int32_t>(multiplier) * (planes == 2 && p == 0 ? 256 : 1);
       store_word(factor, pair_word(m, m));
     } else {
-      store_word(correction, static_cast<std::uint32_t>(-kWeightOffset * sum_of(plane, -1)));
+      store_word(correction, static_cast<std::uint32_t>(-kWeightOffset * (sums.low + sums.high)));
       store_word(factor, std::bit_cast<std::uint32_t>(multiplier));
     }
   }
 }
+
+constexpr std::int32_t kInfinityBits = 0x7F800000;
 
 /// The bits of the largest magnitude. As integers, so that the loop vectorises and a NaN counts as the largest.
 std::int32_t max_magnitude_bits(const float* x, std::int64_t n) {
@@ -59,8 +82,6 @@ std::int32_t max_magnitude_bits(const float* x, std::int64_t n) {
   }
   return largest;
 }
-
-constexpr std::int32_t kInfinityBits = 0x7F800000;
 
 /// The smallest power of two u with magnitude <= kWideMax * u; at least 2^-126, so that its reciprocal is finite.
 float power_unit(float magnitude) {
@@ -89,6 +110,10 @@ void set_code_block(const std::uint8_t* codes, std::uint8_t* record) {
 }
 
 }  // namespace
+
+bool all_finite(std::span<const float> x) {
+  return max_magnitude_bits(x.data(), static_cast<std::int64_t>(x.size())) < kInfinityBits;
+}
 
 void DotRows::reset(std::int64_t rows, std::int64_t k, RowFormat format) {
   rows_ = rows;
@@ -139,10 +164,8 @@ void DotRows::set_nvfp4(std::int64_t row, std::span<const std::uint8_t> codes, s
                         float global_scale) {
   std::uint8_t* record = records_.data() + row * row_bytes_;
   tails_[row].clear();
-  int largest = 0;
-  for (const std::uint8_t scale : scales) {
-    largest = std::max(largest, static_cast<int>(decode_ue4m3(scale) / kScaleUnit));
-  }
+  std::int32_t largest = 0;
+  for (const std::uint8_t scale : scales) largest = std::max(largest, kScaleIntegers[scale]);
   int shift = 0;
   while (format_ == RowFormat::codes_pair16 && (largest >> shift) > kMultiplierMax) ++shift;
   // One step of a doubled code is half an e2m1 unit.
@@ -155,7 +178,7 @@ void DotRows::set_nvfp4(std::int64_t row, std::span<const std::uint8_t> codes, s
       continue;
     }
     set_code_block(codes.data() + b * (kBlock / 2), record);
-    const int scale = static_cast<int>(decode_ue4m3(scales[b]) / kScaleUnit);
+    const std::int32_t scale = kScaleIntegers[scales[b]];
     if (scale == (scale >> shift) << shift) {
       finish_record(record, format_, static_cast<float>(scale >> shift));
       continue;

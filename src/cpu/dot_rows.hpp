@@ -48,6 +48,9 @@ constexpr int planes_of(RowFormat format) {
 /// Bytes of one block record.
 constexpr int record_bytes(RowFormat format) { return format == RowFormat::bf16 ? 32 : 24 * planes_of(format); }
 
+/// Whether no value is an infinity or a NaN.
+bool all_finite(std::span<const float> x);
+
 /// Rows of activations, each K padded to whole groups of 64 with zero blocks.
 class DotRows {
  public:
@@ -57,9 +60,9 @@ class DotRows {
   /// Sets a row from bf16 values held as fp32 (a wide format or bf16). False when a value is not finite.
   bool set_wide(std::int64_t row, std::span<const float> x);
 
-  /// Sets a row from NVFP4 codes and block scales (a codes format); `global_scale` is the multiplier of the whole row. Blocks
-  /// whose scale does not fit the multiplier beside the row's largest go to the row's `tail`, a second set of records
-  /// that is added to the first (codes_pair16 only: 15 bits of multiplier against ue4m3's 18).
+  /// Sets a row from NVFP4 codes and block scales (a codes format); `global_scale` is the multiplier of the whole row.
+  /// Blocks whose scale does not fit the multiplier beside the row's largest go to the row's `tail`, a second set of
+  /// records that is added to the first (codes_pair16 only: 15 bits of multiplier against ue4m3's 18).
   void set_nvfp4(std::int64_t row, std::span<const std::uint8_t> codes, std::span<const std::uint8_t> scales,
                  float global_scale);
 
@@ -70,7 +73,9 @@ class DotRows {
   [[nodiscard]] const std::uint8_t* row(std::int64_t i) const { return records_.data() + i * row_bytes_; }
   [[nodiscard]] float unit(std::int64_t i) const { return units_[i]; }
   /// The tail records of a row, or null where it has none (nearly always).
-  [[nodiscard]] const std::uint8_t* tail(std::int64_t i) const { return tails_[i].empty() ? nullptr : tails_[i].data(); }
+  [[nodiscard]] const std::uint8_t* tail(std::int64_t i) const {
+    return tails_[i].empty() ? nullptr : tails_[i].data();
+  }
   [[nodiscard]] float tail_unit(std::int64_t i) const { return tail_units_[i]; }
 
  private:

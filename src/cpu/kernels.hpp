@@ -44,9 +44,7 @@ struct KernelTable {
   KernelSet w4a16;
   KernelSet w4a4;
 
-  [[nodiscard]] const KernelSet& of(Precision precision) const {
-    return precision == Precision::w4a16 ? w4a16 : w4a4;
-  }
+  [[nodiscard]] const KernelSet& of(Precision precision) const { return precision == Precision::w4a16 ? w4a16 : w4a4; }
 };
 
 /// Bytes of a panel of `groups` groups: at most two bytes a weight and four a scale, for every tier.

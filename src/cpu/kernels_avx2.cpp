@@ -157,6 +157,7 @@ void panel_rows(const std::uint8_t* panel, int groups, const std::uint8_t* const
     total[r][1] = _mm256_loadu_ps(c + r * kStripRows + kHalfStrip);
     records[r] = rows[r];
   }
+#pragma GCC unroll 2
   for (int b = 0; b < groups * kGroupBlocks; ++b, panel += kPanelBlockBytes) {
     __m256i sums[kRows][2][kPlanes];
     open_block<kPlanes, kRows>(sums, records);

@@ -71,8 +71,7 @@ struct CpuMeter::State {
   tbb::task_arena arena;
   std::shared_ptr<std::uint8_t> memory;
 
-  State(cpu::IsaTier t, int n, std::shared_ptr<std::uint8_t> m)
-      : tier(t), threads(n), arena(n), memory(std::move(m)) {}
+  State(cpu::IsaTier t, int n, std::shared_ptr<std::uint8_t> m) : tier(t), threads(n), arena(n), memory(std::move(m)) {}
 };
 
 CpuMeter::CpuMeter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -85,7 +84,7 @@ Result<CpuMeter> CpuMeter::create(const CpuOptions& options) {
   if (!options.isa.empty()) {
     TILEWRIGHT_ASSIGN(tier, cpu::select_tier(options.isa));
   }
-  const int threads = options.threads > 0 ? options.threads : usable_cores();
+  const int threads = options.threads > 0 ? std::min(options.threads, usable_cores()) : usable_cores();
   TILEWRIGHT_ASSIGN(auto memory, cpu::allocate_weights(kReadBytes));
   // Written once: untouched anonymous pages all map to one page of zeros, which would be read from cache.
   for (std::int64_t i = 0; i < kReadBytes; i += 64) memory.get()[i] = static_cast<std::uint8_t>(i / 64);
@@ -135,9 +134,7 @@ std::string CpuMeter::dot_instruction(Precision precision) const {
   return cpu::kernels(state_->tier).of(precision).dot_instruction;
 }
 
-int CpuMeter::dots_per_mac(Precision precision) const {
-  return cpu::kernels(state_->tier).of(precision).dots_per_mac;
-}
+int CpuMeter::dots_per_mac(Precision precision) const { return cpu::kernels(state_->tier).of(precision).dots_per_mac; }
 
 std::string CpuMeter::isa() const { return cpu::to_string(state_->tier); }
 int CpuMeter::threads() const { return state_->threads; }
@@ -154,8 +151,8 @@ Result<Device> this_cpu(const CpuOptions& options) {
   for (int round = 0; round < 3; ++round) {
     facts.read_GBps = std::max(facts.read_GBps, meter.read_GBps());
     facts.macs_w4a4 = std::max(facts.macs_w4a4, meter.dot_rate(Precision::w4a4));
-    facts.macs_w4a16 = std::max(facts.macs_w4a16,
-                                meter.dot_rate(Precision::w4a16) / meter.dots_per_mac(Precision::w4a16));
+    facts.macs_w4a16 =
+        std::max(facts.macs_w4a16, meter.dot_rate(Precision::w4a16) / meter.dots_per_mac(Precision::w4a16));
   }
   return cpu_device(facts);
 }

@@ -47,7 +47,8 @@ void place_matrix_row(std::uint8_t* strip, int row, const Nvfp4Matrix& matrix, s
   place_row(strip, row, matrix.cols, buffers.codes.data(), buffers.scales.data());
 }
 
-/// Strip `s` of GEMM1 or GEMM2. `lower` fills rows 0-7 and `upper` rows 8-15; the same matrix twice means 16 rows of it.
+/// Strip `s` of GEMM1 or GEMM2. `lower` fills rows 0-7 and `upper` rows 8-15; the same matrix twice means 16 rows of
+/// it.
 void pack_strip(std::uint8_t* out, const Nvfp4Matrix& lower, const Nvfp4Matrix& upper, std::int64_t s,
                 RowBuffers& buffers) {
   const bool joined = &lower != &upper;
@@ -61,8 +62,8 @@ void pack_strip(std::uint8_t* out, const Nvfp4Matrix& lower, const Nvfp4Matrix& 
 Status check_shape(const Nvfp4Matrix& matrix, std::int64_t rows, std::int64_t cols, int expert, const char* name) {
   if (matrix.rows == rows && matrix.cols == cols && cols % kBlockK == 0) return {};
   return fail(ErrorCode::mismatch,
-              fmt::format("expert {} {} is {} x {}, expected {} x {} with K a multiple of {}", expert, name, matrix.rows,
-                          matrix.cols, rows, cols, kBlockK),
+              fmt::format("expert {} {} is {} x {}, expected {} x {} with K a multiple of {}", expert, name,
+                          matrix.rows, matrix.cols, rows, cols, kBlockK),
               "load the layer with a slice that keeps whole 16-blocks");
 }
 

@@ -23,8 +23,8 @@ Status check_slots(const RoutedTokens& routed, int global) {
                   "use global expert ids");
     }
     if (routed.ids[i] >= 0 && !std::isfinite(routed.weights[i])) {
-      return fail(ErrorCode::invalid_argument, fmt::format("token {} slot {} has weight {}", i / routed.top_k,
-                                                           i % routed.top_k, routed.weights[i]),
+      return fail(ErrorCode::invalid_argument,
+                  fmt::format("token {} slot {} has weight {}", i / routed.top_k, i % routed.top_k, routed.weights[i]),
                   "check the router: weights must be finite");
     }
   }

@@ -1,6 +1,7 @@
-// Dot products of a run of strips with the rows of one expert: the choice between streaming and panels, and the units.
+// Dot products of a run of strips with the rows of one expert: the choice between streaming and panels, and the tails.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +21,9 @@ class RowList {
   [[nodiscard]] int size() const { return static_cast<int>(units_.size()); }
   [[nodiscard]] int record_rows() const { return static_cast<int>(units_.size() + tails_.size()); }
 
+  /// What one step of the dot products of row r with doubled weight codes is worth.
+  [[nodiscard]] float unit(int r) const { return units_[r] * kWeightUnit; }
+
  private:
   friend class StripDot;
   struct Tail {
@@ -37,21 +41,29 @@ class StripDot {
  public:
   StripDot(const KernelSet& kernels, int panel_k) : kernels_(&kernels), panel_groups_(panel_k / kGroupK) {}
 
-  /// Strips [begin, end) of a matrix times rows; the result for strip s, row r is at result(s - begin, r), 16 values
-  /// with units applied but not the matrix's global scales. Valid until the next call.
+  /// Strips [begin, end) of a matrix times rows. The result for strip s, row r is at result(s - begin, r): 16 values,
+  /// still to be multiplied by rows.unit(r) and the matrix's global scale. Valid until the next call.
   void multiply(const PackedMatrix& matrix, std::int64_t begin, std::int64_t end, const RowList& rows);
 
   [[nodiscard]] const float* result(std::int64_t strip, int row) const {
     return c_.data() + (strip * record_rows_ + row) * kStripRows;
   }
 
-  /// Rows that are worth one pass over a panel: more would push the strips' accumulators and the rows out of L2.
-  static constexpr int kMaxRows = 128;
+  /// Rows of `row_bytes` that one pass over the strips takes: as many as stay in L2 while every strip reads them all.
+  static std::int64_t rows_a_pass(std::size_t row_bytes) {
+    return std::max<std::int64_t>(kMinRows, kRowBudget / static_cast<std::int64_t>(row_bytes));
+  }
 
  private:
   void stream(const PackedMatrix& matrix, std::int64_t begin, std::int64_t end);
   void panels(const PackedMatrix& matrix, std::int64_t begin, std::int64_t end);
-  void apply_units(std::int64_t strips, const RowList& rows);
+  void multiply_panel(const std::uint8_t* panel, int groups, const std::uint8_t* next, float* c);
+  void add_tails(std::int64_t strips, const RowList& rows);
+
+  // Three fifths of the 512 KB that a core of the last decade's servers has at least; the rest is for the panel, the
+  // accumulators and the weights on their way. Fewer than 16 rows would not pay for expanding a panel.
+  static constexpr std::int64_t kRowBudget = 320 * 1024;
+  static constexpr std::int64_t kMinRows = 16;
 
   const KernelSet* kernels_;
   int panel_groups_;

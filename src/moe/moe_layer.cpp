@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cpu/cpu_experts.hpp"
 #include "tilewright/cpu_backend.hpp"
 
@@ -42,7 +44,8 @@ Result<MoeLayer> MoeLayer::create(const ExpertWeights& weights, const Activation
   if (!options.isa.empty()) {
     TILEWRIGHT_ASSIGN(cpu_options.tier, cpu::select_tier(options.isa));
   }
-  cpu_options.threads = options.threads > 0 ? options.threads : cpu_info().cores;
+  const int cores = cpu_info().cores;
+  cpu_options.threads = options.threads > 0 ? std::min(options.threads, cores) : cores;
   TILEWRIGHT_ASSIGN(cpu::CpuExperts experts, cpu::CpuExperts::create(weights, activation, cpu_options));
   MoeLayerOptions resolved = options;
   resolved.isa = cpu::to_string(cpu_options.tier);

@@ -31,14 +31,19 @@ constexpr float kSmallestNormalUe4m3 = 0x1p-6F;
 // The largest block scale under four_over_six: 1.5 * 256 = 384 is a ue4m3 value, 1.5 * 448 is not.
 constexpr float kFourOverSixScaleMax = 256.0F;
 
-// Largest magnitude; a NaN does not take part unless all 16 are NaN.
+// Largest magnitude; a NaN does not take part unless all 16 are NaN. In integers, where the loop vectorises: the bits of
+// non-negative floats are in the order of their values, and those of a NaN lie above infinity's.
 float largest_magnitude(std::span<const float, kBlock> x) {
-  float largest = std::fabs(x[0]);
-  for (const float value : x.subspan<1>()) {
-    const float magnitude = std::fabs(value);
-    if (magnitude > largest || std::isnan(largest)) largest = magnitude;
+  constexpr std::int32_t kInfinity = 0x7F800000;
+  std::int32_t largest = 0;
+  std::int32_t nans = 0;
+  for (const float value : x) {
+    const std::int32_t bits = std::bit_cast<std::int32_t>(value) & 0x7FFFFFFF;
+    const std::int32_t number = bits > kInfinity ? 0 : bits;
+    nans += bits > kInfinity ? 1 : 0;
+    largest = number > largest ? number : largest;
   }
-  return largest;
+  return nans == kBlock ? std::numeric_limits<float>::quiet_NaN() : std::bit_cast<float>(largest);
 }
 
 // encode_e2m1 without a branch, so that the loop over a block becomes vector instructions.

@@ -126,6 +126,13 @@ class Weights {
   std::mt19937 random_{20240607};
 };
 
+/// The kind with `limit` where it has one.
+inline Activation with_limit(ActivationKind kind, float limit) {
+  Activation activation{kind, 0.0F};
+  if (activation.has_limit()) activation.limit = limit;
+  return activation;
+}
+
 inline Nvfp4Matrix rows_of(Nvfp4Matrix matrix, int begin, int count) {
   matrix.codes += begin * matrix.code_row_stride;
   matrix.scales += begin * matrix.scale_row_stride;

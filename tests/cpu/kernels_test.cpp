@@ -1,0 +1,171 @@
+#include "cpu/kernels.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "cpu/packed_experts.hpp"
+#include "cpu/row_values.hpp"
+#include "tilewright/nvfp4.hpp"
+
+namespace tilewright::cpu {
+namespace {
+
+/// A strip of random codes under scales of every kind: zero, subnormal, normal, the largest.
+class Strip {
+ public:
+  Strip(int groups, unsigned seed) : groups_(groups) {
+    // One group more: kernels prefetch, and may not read, past the end.
+    bytes_ = *allocate_weights((groups + 1) * kGroupBytes);
+    std::mt19937 random(seed);
+    for (int g = 0; g < groups; ++g) {
+      std::uint8_t* group = bytes_.get() + g * kGroupBytes;
+      for (int i = 0; i < kGroupBytes; ++i) group[i] = static_cast<std::uint8_t>(random());
+      for (int i = 0; i < kGroupScaleBytes; ++i) group[i] = static_cast<std::uint8_t>(random() % 0x7F);
+    }
+  }
+
+  [[nodiscard]] const std::uint8_t* data() const { return bytes_.get(); }
+  [[nodiscard]] int groups() const { return groups_; }
+
+  /// Twice the weight at (row, k): the doubled code times the block scale.
+  [[nodiscard]] double doubled_weight(int row, int k) const {
+    const std::uint8_t* group = bytes_.get() + k / kGroupK * kGroupBytes;
+    const int block = k % kGroupK / kBlock;
+    const unsigned byte = group[code_offset(row, block, k % kBlock)];
+    const unsigned code = k & 4 ? byte >> 4U : byte & 15U;
+    return 2.0 * kE2m1Values[code] * decode_ue4m3(group[scale_offset(row, block)]);
+  }
+
+ private:
+  int groups_;
+  std::shared_ptr<std::uint8_t> bytes_;
+};
+
+DotRows random_rows(int count, int k, const KernelSet& kernels, unsigned seed) {
+  std::mt19937 random(seed);
+  DotRows rows;
+  rows.reset(count, k, kernels.format);
+  for (int r = 0; r < count; ++r) {
+    if (planes_of(kernels.format) == 1) {
+      std::vector<std::uint8_t> codes(static_cast<std::size_t>(k / 2));
+      std::vector<std::uint8_t> scales(static_cast<std::size_t>(k / kBlock));
+      for (auto& byte : codes) byte = static_cast<std::uint8_t>(random());
+      for (auto& byte : scales) byte = static_cast<std::uint8_t>(0x40 + random() % 0x30);
+      rows.set_nvfp4(r, codes, scales, 1.0F);
+    } else {
+      std::vector<float> x;
+      for (int i = 0; i < k; ++i) x.push_back(round_to_bf16(static_cast<float>(random() % 4001) / 1000.0F - 2.0F));
+      EXPECT_TRUE(rows.set_wide(r, x));
+    }
+  }
+  return rows;
+}
+
+struct Dot {
+  double value = 0.0;
+  double magnitude = 0.0;  ///< of the terms, added up
+};
+
+Dot exact_dot(const Strip& strip, int row, const std::vector<double>& x) {
+  Dot dot;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const double term = strip.doubled_weight(row, static_cast<int>(k)) * x[k];
+    dot.value += term;
+    dot.magnitude += std::fabs(term);
+  }
+  return dot;
+}
+
+/// Blocks are exact, so fp32 rounds each block's sum twice (conversion, product) and each addition once; vdpbf16ps
+/// rounds each of its 8 pairs a block instead.
+double tolerance(const Dot& dot, int groups) { return dot.magnitude * 0x1p-24 * (3.0 + 8.0 * groups * kGroupBlocks); }
+
+class Kernels : public testing::TestWithParam<std::tuple<IsaTier, Precision>> {
+ protected:
+  [[nodiscard]] static const KernelSet& set() { return kernels(std::get<0>(GetParam())).of(std::get<1>(GetParam())); }
+
+  /// The result of row r must be `base` plus the exact dot product.
+  static void expect_rows(const Strip& strip, const DotRows& rows, int count, const std::vector<float>& c, float base) {
+    for (int r = 0; r < count; ++r) {
+      const std::vector<double> x = record_values(rows.row(r), rows.format(), rows.groups());
+      for (int n = 0; n < kStripRows; ++n) {
+        const Dot dot = exact_dot(strip, n, x);
+        EXPECT_NEAR(c[r * kStripRows + n], dot.value + base, tolerance(dot, strip.groups()) + base * 0x1p-20)
+            << "row " << r << " weight row " << n;
+      }
+    }
+  }
+};
+
+TEST_P(Kernels, StreamEqualsTheExactDotProduct) {
+  for (const int groups : {1, 2, 7}) {
+    const Strip strip(groups, 5);
+    const DotRows rows = random_rows(set().stream_rows, groups * kGroupK, set(), 9);
+    for (int count = 1; count <= set().stream_rows; ++count) {
+      std::vector<const std::uint8_t*> pointers;
+      for (int r = 0; r < count; ++r) pointers.push_back(rows.row(r));
+      std::vector<float> c(static_cast<std::size_t>(count * kStripRows), std::nanf(""));
+      set().stream_dot(strip.data(), groups, pointers.data(), count, c.data());
+      expect_rows(strip, rows, count, c, 0.0F);
+    }
+  }
+}
+
+TEST_P(Kernels, PanelAddsTheExactDotProductForAnyNumberOfRows) {
+  constexpr int kGroups = 3;
+  constexpr int kMost = 27;  // past every kernel's rows a pass, with every remainder on the way
+  const Strip strip(kGroups, 6);
+  std::vector<std::uint8_t> storage(static_cast<std::size_t>(panel_bytes(kGroups)) + 64);
+  auto* panel = storage.data() + (64 - reinterpret_cast<std::uintptr_t>(storage.data()) % 64) % 64;
+  set().expand_panel(strip.data(), kGroups, panel);
+  const DotRows rows = random_rows(kMost, kGroups * kGroupK, set(), 10);
+  std::vector<const std::uint8_t*> pointers;
+  for (int r = 0; r < kMost; ++r) pointers.push_back(rows.row(r));
+  for (int count = 1; count <= kMost; ++count) {
+    std::vector<float> c(static_cast<std::size_t>(count * kStripRows), 16.0F);
+    set().panel_dot(panel, kGroups, pointers.data(), count, c.data());
+    expect_rows(strip, rows, count, c, 16.0F);
+  }
+}
+
+TEST_P(Kernels, ZeroScalesHideWhateverTheCodesAre) {
+  Strip strip(1, 7);
+  auto* bytes = const_cast<std::uint8_t*>(strip.data());
+  std::fill_n(bytes, kGroupScaleBytes, std::uint8_t{0});
+  const DotRows rows = random_rows(1, kGroupK, set(), 12);
+  const std::uint8_t* pointer = rows.row(0);
+  std::vector<float> c(kStripRows, 1.0F);
+  set().stream_dot(strip.data(), 1, &pointer, 1, c.data());
+  for (const float value : c) EXPECT_EQ(value, 0.0F);
+}
+
+TEST_P(Kernels, CountsTheMultiplyAddsOfItsPeakLoop) {
+  EXPECT_GT(set().dot_peak(1), 0.0);
+  EXPECT_EQ(set().dot_peak(300), 100.0 * set().dot_peak(3));
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryTierThatRunsHere, Kernels,
+                         testing::Combine(testing::ValuesIn(available_tiers()),
+                                          testing::Values(Precision::w4a16, Precision::w4a4)),
+                         [](const auto& param) {
+                           return std::string(to_string(std::get<0>(param.param))) + "_" +
+                                  to_string(std::get<1>(param.param));
+                         });
+
+TEST(IsaTier, SelectsByNameAndNamesWhatThisProcessorLacks) {
+  for (const IsaTier tier : available_tiers()) EXPECT_EQ(*select_tier(to_string(tier)), tier);
+  const auto unknown = select_tier("sse9");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(unknown.error().message().find("avx512_vnni"), std::string::npos);
+  if (best_tier() != IsaTier::avx512_bf16) {
+    const auto lacking = select_tier("avx512_bf16");
+    ASSERT_FALSE(lacking);
+    EXPECT_EQ(lacking.error().code, ErrorCode::unsupported);
+  }
+}
+
+}  // namespace
+}  // namespace tilewright::cpu
