@@ -9,6 +9,7 @@ tool=build/release/tilewright
 start=$SECONDS
 checkpoint=demo/qwen3-30b-a3b-nvfp4
 mkdir -p demo
+rm -rf "$checkpoint"
 
 step() { printf '\n== %s\n' "$*"; }
 tilewright() {
@@ -17,7 +18,7 @@ tilewright() {
 }
 
 step "A checkpoint in ModelOpt's layout: hidden 2048, inner 768, 128 experts, top-8, random weights"
-tilewright quantize --synthetic qwen3-30b-a3b --layers 1 --output "$checkpoint" --force
+tilewright quantize --synthetic qwen3-30b-a3b --layers 1 --output "$checkpoint"
 
 step "What is in it"
 tilewright inspect "$checkpoint"

@@ -1,10 +1,13 @@
 // tilewright info: this build and this machine, and the devices and models known by name.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 
+#include "tilewright/cpu_backend.hpp"
 #include "tilewright/device.hpp"
 #include "tilewright/model.hpp"
+#include "tilewright/moe_layer.hpp"
 #include "tools/tilewright/verb.hpp"
 
 namespace tilewright::cli {
@@ -84,3 +87,59 @@ Json model_json() {
   }
   return list;
 }
+
+Facts build_facts() {
+  return {"",
+          {{"tilewright", TILEWRIGHT_VERSION}, {"backends", to_string(Backend::cpu)}, {"precisions", "w4a16, w4a4"}}};
+}
+
+std::string cache(std::int64_t bytes) { return bytes == 0 ? "not known" : readable_bytes(static_cast<double>(bytes)); }
+
+Facts cpu_facts(const CpuInfo& cpu) {
+  return {"This CPU",
+          {{"model", cpu.model},
+           {"cores", fmt::to_string(cpu.cores)},
+           {"kernels", fmt::format("{} (runs {})", fmt::join(cpu.tiers, ", "), cpu.tiers.back())},
+           {"L1 data, a core", cache(cpu.l1_bytes)},
+           {"L2, a core", cache(cpu.l2_bytes)},
+           {"L3", cache(cpu.l3_bytes)}}};
+}
+
+Json cpu_json(const CpuInfo& cpu) {
+  return {{"model", cpu.model},       {"cores", cpu.cores},       {"isa", cpu.tiers.back()}, {"isa_tiers", cpu.tiers},
+          {"l1_bytes", cpu.l1_bytes}, {"l2_bytes", cpu.l2_bytes}, {"l3_bytes", cpu.l3_bytes}};
+}
+
+Outcome run(const Options& options) {
+  Report report("info");
+  const CpuInfo cpu = cpu_info();
+  report.json["version"] = TILEWRIGHT_VERSION;
+  report.json["backends"] = Json::array({to_string(Backend::cpu)});
+  report.json["cpu"] = cpu_json(cpu);
+  report.json["devices"] = device_json();
+  report.json["models"] = model_json();
+  if (options.devices) report.sections.emplace_back(device_table());
+  if (options.models) report.sections.emplace_back(model_table());
+  if (!options.devices && !options.models) {
+    report.sections.emplace_back(build_facts());
+    report.sections.emplace_back(cpu_facts(cpu));
+    report.sections.emplace_back(
+        Text{fmt::format("{} devices and {} models are known by name; --devices and --models list them.",
+                         known_devices().size(), known_models().size())});
+  }
+  return {render(report, options.format)};
+}
+
+}  // namespace
+
+Verb add_info(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      declare_verb(app, "info", "Tell about this build, this CPU, and the devices and models known by name", kExamples,
+                   options->format);
+  command->add_flag("--devices", options->devices, "List the devices that can be planned for");
+  command->add_flag("--models", options->models, "List the models whose sizes are known");
+  return {command, [options] { return Result<Outcome>(run(*options)); }};
+}
+
+}  // namespace tilewright::cli

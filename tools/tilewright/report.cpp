@@ -85,12 +85,12 @@ struct TextWriter {
 struct MarkdownWriter {
   std::string operator()(const Table& table) const {
     std::string out = table.title.empty() ? "" : "**" + table.title + "**\n\n";
-    for (const Table::Column& column : table.columns) out += "| " + md_cell(column.name) + " ";
+    for (const Table::Column& column : table.columns) out += fmt::format("| {} ", md_cell(column.name));
     out += "|\n";
     for (const Table::Column& column : table.columns) out += column.number ? "|---:" : "|---";
     out += "|\n";
     for (const auto& row : table.rows) {
-      for (const std::string& cell : row) out += "| " + md_cell(cell) + " ";
+      for (const std::string& cell : row) out += fmt::format("| {} ", md_cell(cell));
       out += "|\n";
     }
     return out;
@@ -109,11 +109,11 @@ struct CsvWriter {
   std::string operator()(const Table& table) const {
     std::string out;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      out += (i == 0 ? "" : ",") + csv_cell(table.columns[i].name);
+      out += fmt::format("{}{}", i == 0 ? "" : ",", csv_cell(table.columns[i].name));
     }
     out += "\n";
     for (const auto& row : table.rows) {
-      for (std::size_t i = 0; i < row.size(); ++i) out += (i == 0 ? "" : ",") + csv_cell(row[i]);
+      for (std::size_t i = 0; i < row.size(); ++i) out += fmt::format("{}{}", i == 0 ? "" : ",", csv_cell(row[i]));
       out += "\n";
     }
     return out;
