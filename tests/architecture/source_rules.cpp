@@ -38,7 +38,10 @@ const std::map<std::string_view, Names>& public_headers() {
       {"schedule",
        {"arch.hpp", "catalogue.hpp", "cost.hpp", "device.hpp", "plan_render.hpp", "planner.hpp", "problem.hpp",
         "rejection.hpp", "schedule.hpp", "shared_memory.hpp"}},
-      {"checkpoint", {"checkpoint.hpp", "safetensors.hpp"}},
+      {"checkpoint", {"checkpoint.hpp", "checkpoint_report.hpp", "quantize.hpp", "safetensors.hpp"}},
+      {"cpu", {"cpu_backend.hpp"}},
+      {"moe", {"moe_layer.hpp"}},
+      {"tune", {"layer_bench.hpp"}},
   };
   return table;
 }

@@ -143,11 +143,18 @@ INSTANTIATE_TEST_SUITE_P(
                       Mistake{"--device h200 --groups 8 --rows 4 --n 64", 2, "--k"},
                       Mistake{"--device h200 --groups 8 --rows 4 --n 64 --k 64 --model glm-5 --tokens 8", 2,
                               "two ways"},
-                      Mistake{"--device h200 --groups 8 --rows 4 --n 64 --k 65", 2, "65"},
                       Mistake{"--device h200 --model glm-5 --tokens 8 --precision w8a8", 2, "w8a8"},
                       Mistake{"--device h200 --model glm-5 --tokens 8 --why-not huge", 2, "huge"},
                       Mistake{"--device h200 --model gpt-oss-120b --tokens 8 --tp 8", 2, "360"},
                       Mistake{"--device h200 --model glm-5 --tokens 8 --bogus", 2, "--bogus"}));
+
+TEST(Plan, AKThatIsNoMultipleOf16IsRejectedWithWhatIsLeftOver) {
+  const ToolRun run = tilewright("plan --device h200 --groups 8 --rows 4 --n 64 --k 65 --format json");
+  EXPECT_EQ(run.exit, 4);
+  const json plan = run.json()["plans"][0];
+  EXPECT_TRUE(plan["chosen"].is_null());
+  EXPECT_EQ(plan["rejected"][0]["code"], "k_not_multiple_of_16");
+}
 
 TEST(Plan, APrecisionThatTheDeviceCannotRunExitsWithNotPossible) {
   const ToolRun run = tilewright("plan --device h200 --model qwen3-30b-a3b --tokens 8 --precision w4a4 --format json");

@@ -34,10 +34,11 @@ int ToolRun::error_lines() const { return static_cast<int>(std::count(err.begin(
 ToolRun tilewright(const std::string& arguments) {
   const TemporaryDirectory folder;
   // Redirections stand first, so that one in `arguments` wins.
-  const std::string command =
-      ">" + folder.file("out") + " 2>" + folder.file("err") + " </dev/null " + TILEWRIGHT_TOOL + " " + arguments;
+  std::string command = ">";
+  command.append(folder.file("out")).append(" 2>").append(folder.file("err"));
+  command.append(" </dev/null ").append(TILEWRIGHT_TOOL).append(" ").append(arguments);
   const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_filefolder.file("out"), read_filefolder.file("err")};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(folder.file("out")), read_file(folder.file("err"))};
 }
 
 }  // namespace tilewright::testing
