@@ -50,6 +50,13 @@ enum class ScaleSelection {
 /// finite reciprocal whatever amax is: at least the smallest normal fp32, and 1 where amax is 0 or not finite.
 float global_scale_for(float amax, ScaleSelection selection);
 
+/// The recipe's scale of a block, and what its elements are multiplied by before they are encoded.
+struct BlockScale {
+  std::uint8_t scale = 0;
+  float code_multiplier = 0.0F;
+};
+BlockScale block_scale(float vec_max, float quant_multiplier);
+
 struct Nvfp4Block {
   std::array<std::uint8_t, kBlock / 2> codes{};  ///< low nibble = even element
   std::uint8_t scale = 0;

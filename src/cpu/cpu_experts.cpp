@@ -10,10 +10,10 @@
 #include <atomic>
 #include <vector>
 
-#include "cpu/activation_block.hpp"
 #include "cpu/input_scales.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/packed_experts.hpp"
+#include "cpu/row_kernels.hpp"
 #include "cpu/slots.hpp"
 #include "cpu/strip_dot.hpp"
 
@@ -42,8 +42,6 @@ struct ThreadScratch {
   std::vector<float> row;
   std::vector<float> gate;
   std::vector<float> up;
-  std::vector<std::uint8_t> codes;
-  std::vector<std::uint8_t> scales;
 };
 
 std::int64_t task_strips(std::int64_t k) {
@@ -57,6 +55,7 @@ struct CpuExperts::State {
   Activation activation;
   CpuExpertsOptions options;
   const KernelSet* kernels = nullptr;
+  const RowKernels* rows = nullptr;
   std::optional<float> gemm1_scale;
   int first_expert = 0;
   int global_experts = 0;
@@ -75,10 +74,11 @@ struct CpuExperts::State {
         activation(act),
         options(opts),
         kernels(&cpu::kernels(opts.tier).of(opts.precision)),
+        rows(&cpu::kernels(opts.tier).rows),
         arena(opts.threads),
         scratch([this] { return ThreadScratch(*kernels, options.panel_k); }) {}
 
-  bool set_row(DotRows& rows, std::int64_t index, std::optional<float> fixed_scale, ThreadScratch& t) const;
+  bool set_row(DotRows& out, std::int64_t index, std::optional<float> fixed_scale, ThreadScratch& t) const;
   Status quantize_inputs(const bf16* x, const RoutedTokens& routed);
   void plan_gemm1();
   void gemm1(const Task& task, ThreadScratch& t);
@@ -87,24 +87,18 @@ struct CpuExperts::State {
   void gemm2(std::int64_t begin, std::int64_t end, float* y, ThreadScratch& t);
 };
 
-/// Sets a row of `rows` from t.row, by the recipe of the precision. False when a value is not finite.
-bool CpuExperts::State::set_row(DotRows& rows, std::int64_t index, std::optional<float> fixed_scale,
+/// Sets a row of `out` from t.row, by the recipe of the precision. False when a value is not finite.
+bool CpuExperts::State::set_row(DotRows& out, std::int64_t index, std::optional<float> fixed_scale,
                                 ThreadScratch& t) const {
-  if (options.precision == Precision::w4a16) return rows.set_wide(index, t.row);
-  if (!all_finite(t.row)) return false;
-  const float scale = row_input_scale(fixed_scale, t.row);
-  t.codes.resize(t.row.size() / 2);
-  t.scales.resize(t.row.size() / kBlock);
-  quantize_row(t.row, quant_multiplier(scale), t.codes, t.scales);
-  rows.set_nvfp4(index, t.codes, t.scales, scale);
-  return true;
+  if (options.precision == Precision::w4a16) return out.set_wide(index, t.row);
+  return out.set_nvfp4(index, t.row, row_input_scale(fixed_scale, t.row));
 }
 
 Status CpuExperts::State::quantize_inputs(const bf16* x, const RoutedTokens& routed) {
   const auto hidden = static_cast<std::size_t>(packed.hidden());
   slot_inputs = routed.scale_input;
   const std::int64_t count = slot_inputs ? static_cast<std::int64_t>(slots.sorted.size()) : routed.tokens;
-  inputs.reset(count, packed.hidden(), kernels->format);
+  inputs.reset(count, packed.hidden(), kernels->format, *rows);
   std::atomic<std::int64_t> bad = -1;
   tbb::parallel_for(std::int64_t{0}, count, [&](std::int64_t i) {
     ThreadScratch& t = scratch.local();
@@ -149,11 +143,11 @@ void CpuExperts::State::gemm1(const Task& task, ThreadScratch& t) {
 /// Global scales, activation and rounding to bf16 of one strip's results.
 void CpuExperts::State::activate_strip(const Task& task, std::int64_t strip, ThreadScratch& t) {
   const PackedMatrix& matrix = packed[task.expert].gemm1;
-  const int rows = t.rows.size();
+  const int count = t.rows.size();
   const int channels = packed.gated() ? kHalfStrip : kStripRows;
-  t.gate.resize(static_cast<std::size_t>(rows) * channels);
+  t.gate.resize(static_cast<std::size_t>(count) * channels);
   t.up.resize(t.gate.size());
-  for (int r = 0; r < rows; ++r) {
+  for (int r = 0; r < count; ++r) {
     const float* c = t.dot.result(strip - task.begin, r);
     const float* up = packed.gated() ? c + kHalfStrip : c;
     const float gate_scale = t.rows.unit(r) * matrix.half_scale[0];
@@ -163,10 +157,10 @@ void CpuExperts::State::activate_strip(const Task& task, std::int64_t strip, Thr
       t.up[r * channels + n] = up[n] * up_scale;
     }
   }
-  activate_block(activation, t.gate.data(), t.up.data(), rows * channels, t.up.data());
+  rows->activate(activation, t.gate.data(), t.up.data(), count * channels, t.up.data());
   const std::int64_t first = strip * channels;
   const auto valid = static_cast<int>(std::min<std::int64_t>(channels, packed.intermediate() - first));
-  for (int r = 0; r < rows; ++r) {
+  for (int r = 0; r < count; ++r) {
     bf16* out = middle.data() + (slots.start[task.expert] + task.row_begin + r) * packed.intermediate() + first;
     for (int n = 0; n < valid; ++n) out[n] = to_bf16(t.up[r * channels + n]);
   }
@@ -174,7 +168,7 @@ void CpuExperts::State::activate_strip(const Task& task, std::int64_t strip, Thr
 
 Status CpuExperts::State::quantize_middles() {
   const std::int64_t width = packed.intermediate();
-  middles.reset(static_cast<std::int64_t>(slots.sorted.size()), width, kernels->format);
+  middles.reset(static_cast<std::int64_t>(slots.sorted.size()), width, kernels->format, *rows);
   std::atomic<int> bad = -1;
   tbb::parallel_for(0, packed.size(), [&](int e) {
     tbb::parallel_for(slots.start[e], slots.start[e + 1], [&, e](std::int64_t i) {

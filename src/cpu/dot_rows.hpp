@@ -20,7 +20,7 @@
 //   wide_pair16      48  [2][16] int8, a correction a plane, a multiplier a plane
 //   codes_sum32      24  as codes_pair16
 //   wide_sum32       48  as wide_pair16
-//   bf16             32  [16] bf16: the activations as they are (unit 1); nothing rounds
+//   bf16             32  [8][2] bf16: the activations as they are (unit 1), paired (0, 2), (1, 3), (4, 6), (5, 7), ...
 //
 //            correction (4 bytes)                                multiplier (4 bytes)
 //   pair16   two int16: of the k with k % 4 < 2, and of the rest  two equal int16: m, and for plane 0 of two 256 * m
@@ -48,23 +48,23 @@ constexpr int planes_of(RowFormat format) {
 /// Bytes of one block record.
 constexpr int record_bytes(RowFormat format) { return format == RowFormat::bf16 ? 32 : 24 * planes_of(format); }
 
-/// Whether no value is an infinity or a NaN.
-bool all_finite(std::span<const float> x);
+struct RowKernels;
 
-/// Rows of activations, each K padded to whole groups of 64 with zero blocks.
+/// Rows of activations, each K padded to whole groups of 64 with zero blocks. Different rows may be set at the same
+/// time.
 class DotRows {
  public:
   /// Makes room for `rows` rows of k elements; what was there is lost, capacity stays.
-  void reset(std::int64_t rows, std::int64_t k, RowFormat format);
+  void reset(std::int64_t rows, std::int64_t k, RowFormat format, const RowKernels& kernels);
 
   /// Sets a row from bf16 values held as fp32 (a wide format or bf16). False when a value is not finite.
   bool set_wide(std::int64_t row, std::span<const float> x);
 
-  /// Sets a row from NVFP4 codes and block scales (a codes format); `global_scale` is the multiplier of the whole row.
-  /// Blocks whose scale does not fit the multiplier beside the row's largest go to the row's `tail`, a second set of
-  /// records that is added to the first (codes_pair16 only: 15 bits of multiplier against ue4m3's 18).
-  void set_nvfp4(std::int64_t row, std::span<const std::uint8_t> codes, std::span<const std::uint8_t> scales,
-                 float global_scale);
+  /// Quantizes a row to NVFP4 by the exact recipe of nvfp4.hpp (a codes format); `global_scale` is the multiplier of
+  /// the whole row. Blocks whose scale does not fit the multiplier beside the row's largest go to the row's `tail`, a
+  /// second set of records that is added to the first (codes_pair16 only: 15 bits of multiplier against ue4m3's 18).
+  /// False when a value is not finite.
+  bool set_nvfp4(std::int64_t row, std::span<const float> x, float global_scale);
 
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   [[nodiscard]] RowFormat format() const { return format_; }
@@ -79,6 +79,10 @@ class DotRows {
   [[nodiscard]] float tail_unit(std::int64_t i) const { return tail_units_[i]; }
 
  private:
+  std::uint8_t* record(std::int64_t row, std::int64_t block);
+  void pad(std::int64_t row, std::int64_t block);
+
+  const RowKernels* kernels_ = nullptr;
   std::int64_t rows_ = 0;
   int groups_ = 0;
   RowFormat format_ = RowFormat::bf16;

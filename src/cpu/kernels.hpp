@@ -10,6 +10,7 @@
 
 #include "cpu/dot_rows.hpp"
 #include "cpu/isa.hpp"
+#include "cpu/row_kernels.hpp"
 #include "cpu/tile_layout.hpp"
 #include "tilewright/precision.hpp"
 
@@ -43,6 +44,7 @@ struct KernelTable {
   IsaTier tier = IsaTier::portable;
   KernelSet w4a16;
   KernelSet w4a4;
+  RowKernels rows;
 
   [[nodiscard]] const KernelSet& of(Precision precision) const { return precision == Precision::w4a16 ? w4a16 : w4a4; }
 };

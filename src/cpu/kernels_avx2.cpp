@@ -7,6 +7,7 @@
 #include <immintrin.h>
 
 #include "cpu/kernels.hpp"
+#include "cpu/row_kernels.inl.hpp"
 
 namespace tilewright::cpu {
 namespace {
@@ -229,6 +230,7 @@ const KernelTable kAvx2Kernels = {
     IsaTier::avx2,
     {RowFormat::wide_pair16, kInstruction, 2, 2, 2, stream_two_planes, expand_panel, panel_two_planes, dot_peak},
     {RowFormat::codes_pair16, kInstruction, 1, 2, 2, stream_one_plane, expand_panel, panel_one_plane, dot_peak},
+    kRowKernels,
 };
 
 }  // namespace tilewright::cpu

@@ -3,6 +3,7 @@
 
 namespace tilewright::cpu {
 
-const KernelTable kAvx512Kernels = {IsaTier::avx512, integer_kernels<false, 2>(), integer_kernels<false, 1>()};
+const KernelTable kAvx512Kernels = {IsaTier::avx512, integer_kernels<false, 2>(), integer_kernels<false, 1>(),
+                                    kRowKernels};
 
 }  // namespace tilewright::cpu

@@ -8,6 +8,7 @@
 #include <immintrin.h>
 
 #include "cpu/kernels.hpp"
+#include "cpu/row_kernels.inl.hpp"
 
 namespace tilewright::cpu {
 namespace {  // NOLINT(google-build-namespaces,cert-dcl59-cpp): see above
@@ -175,8 +176,7 @@ void panel_rows(const std::uint8_t* panel, int groups, const std::uint8_t* const
 }
 
 // 32 registers: a plane's accumulator and a total a row, a weight operand and a temporary or two.
-template <int kPlanes>
-constexpr int kPanelRows = kPlanes == 1 ? 8 : 6;
+constexpr int kPanelRows = 8;
 
 template <bool kVnni, int kPlanes>
 void stream_integer(const std::uint8_t* strip, int groups, const std::uint8_t* const* rows, int count, float* c) {
@@ -190,7 +190,7 @@ void stream_integer(const std::uint8_t* strip, int groups, const std::uint8_t* c
 
 template <bool kVnni, int kPlanes>
 void panel_integer(const std::uint8_t* panel, int groups, const std::uint8_t* const* rows, int count, float* c) {
-  constexpr int kWide = kPanelRows<kPlanes>;
+  constexpr int kWide = kPanelRows;
   int r = 0;
   for (; r + kWide <= count; r += kWide) panel_rows<kVnni, kPlanes, kWide>(panel, groups, rows + r, c + r * kStripRows);
   for (; r + 2 <= count; r += 2) panel_rows<kVnni, kPlanes, 2>(panel, groups, rows + r, c + r * kStripRows);

@@ -28,29 +28,17 @@ inline __m512 dot_bf16(__m512 total, __m512i weights, __m512i x) {
   return _mm512_dpbf16_ps(total, as_bf16(weights), as_bf16(x));
 }
 
-/// From 16 rows x 4 codes, the bf16 pair (k, k + 1) of each row for k = 2 * kHalf.
-template <int kHalf>
-inline __m512i decode_pair(__m512i codes, __m512i table) {
-  const int base = 2 * kHalf;
-  const __m128i spread =
-      _mm_set_epi8(-1, static_cast<char>(13 + base), -1, static_cast<char>(12 + base), -1, static_cast<char>(9 + base),
-                   -1, static_cast<char>(8 + base), -1, static_cast<char>(5 + base), -1, static_cast<char>(4 + base),
-                   -1, static_cast<char>(1 + base), -1, static_cast<char>(base));
-  return _mm512_permutexvar_epi16(_mm512_shuffle_epi8(codes, _mm512_broadcast_i32x4(spread)), table);
-}
-
-/// The eight bf16 pairs of a block, in ascending k.
+/// The eight bf16 pairs of a block, in the order of a bf16 record: (0, 2), (1, 3), (4, 6), (5, 7), ... vpermw looks at
+/// the low five bits of a 16-bit lane, and the table repeats after sixteen, so a shift alone brings a code into place:
+/// bytes 0 and 2 of a row's four hold k and k + 2 in their low nibbles, k + 4 and k + 6 in their high ones.
 inline void decode_block(const std::uint8_t* codes, __m512i (&pairs)[kPairs]) {
   const __m512i table = _mm512_load_si512(kBf16Table);
-  const __m512i nibble = _mm512_set1_epi8(0x0F);
   for (int line = 0; line < 2; ++line) {
     const __m512i packed = _mm512_load_si512(codes + line * 64);
-    const __m512i even = _mm512_and_si512(packed, nibble);
-    const __m512i odd = _mm512_and_si512(_mm512_srli_epi16(packed, 4), nibble);
-    pairs[4 * line] = decode_pair<0>(even, table);
-    pairs[4 * line + 1] = decode_pair<1>(even, table);
-    pairs[4 * line + 2] = decode_pair<0>(odd, table);
-    pairs[4 * line + 3] = decode_pair<1>(odd, table);
+    pairs[4 * line] = _mm512_permutexvar_epi16(packed, table);
+    pairs[4 * line + 1] = _mm512_permutexvar_epi16(_mm512_srli_epi16(packed, 8), table);
+    pairs[4 * line + 2] = _mm512_permutexvar_epi16(_mm512_srli_epi16(packed, 4), table);
+    pairs[4 * line + 3] = _mm512_permutexvar_epi16(_mm512_srli_epi16(packed, 12), table);
   }
 }
 
@@ -173,6 +161,7 @@ const KernelTable kAvx512Bf16Kernels = {
     IsaTier::avx512_bf16,
     {RowFormat::bf16, "vdpbf16ps (zmm)", 1, 4, 4, stream_bf16, expand_bf16_panel, panel_bf16, bf16_peak},
     integer_kernels<true, 1>(),
+    kRowKernels,
 };
 
 }  // namespace tilewright::cpu

@@ -3,6 +3,7 @@
 
 namespace tilewright::cpu {
 
-const KernelTable kAvx512VnniKernels = {IsaTier::avx512_vnni, integer_kernels<true, 2>(), integer_kernels<true, 1>()};
+const KernelTable kAvx512VnniKernels = {IsaTier::avx512_vnni, integer_kernels<true, 2>(), integer_kernels<true, 1>(),
+                                        kRowKernels};
 
 }  // namespace tilewright::cpu

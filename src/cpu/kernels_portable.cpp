@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "cpu/kernels.hpp"
+#include "cpu/row_kernels.inl.hpp"
 #include "tilewright/nvfp4.hpp"
 
 namespace tilewright::cpu {
@@ -111,6 +112,7 @@ const KernelTable kPortableKernels = {
     IsaTier::portable,
     {RowFormat::wide_sum32, kInstruction, 1, 4, 4, stream_dot<2>, expand_panel, panel_dot<2>, dot_peak},
     {RowFormat::codes_sum32, kInstruction, 1, 4, 4, stream_dot<1>, expand_panel, panel_dot<1>, dot_peak},
+    kRowKernels,
 };
 
 }  // namespace tilewright::cpu

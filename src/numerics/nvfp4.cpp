@@ -31,8 +31,8 @@ constexpr float kSmallestNormalUe4m3 = 0x1p-6F;
 // The largest block scale under four_over_six: 1.5 * 256 = 384 is a ue4m3 value, 1.5 * 448 is not.
 constexpr float kFourOverSixScaleMax = 256.0F;
 
-// Largest magnitude; a NaN does not take part unless all 16 are NaN. In integers, where the loop vectorises: the bits of
-// non-negative floats are in the order of their values, and those of a NaN lie above infinity's.
+// Largest magnitude; a NaN does not take part unless all 16 are NaN. In integers, where the loop vectorises: the bits
+// of non-negative floats are in the order of their values, and those of a NaN lie above infinity's.
 float largest_magnitude(std::span<const float, kBlock> x) {
   constexpr std::int32_t kInfinity = 0x7F800000;
   std::int32_t largest = 0;
@@ -58,17 +58,23 @@ inline std::uint32_t e2m1_code(float x) {
   return std::isnan(x) ? 7U : code | ((bits >> 28U) & 8U);
 }
 
+// What elements are multiplied by under a given scale byte.
+float code_multiplier(std::uint8_t scale, float vec_max, float quant_multiplier) {
+  if (vec_max == 0.0F) return 0.0F;
+  const float multiplier = 1.0F / (kUe4m3Values[scale] * (1.0F / quant_multiplier));
+  return multiplier <= std::numeric_limits<float>::max() ? multiplier : std::numeric_limits<float>::max();
+}
+
+float exact_scale(float vec_max, float quant_multiplier) {
+  return vec_max != 0.0F ? vec_max * (quant_multiplier * (1.0F / kE2m1Max)) : 0.0F;
+}
+
 // The block under a given scale byte.
-Nvfp4Block encode_block(std::span<const float, kBlock> x, std::uint8_t scale, float vec_max, float quant_multiplier) {
-  float out = 0.0F;
-  if (vec_max != 0.0F) {
-    out = 1.0F / (kUe4m3Values[scale] * (1.0F / quant_multiplier));
-    if (!(out <= std::numeric_limits<float>::max())) out = std::numeric_limits<float>::max();
-  }
+Nvfp4Block encode_block(std::span<const float, kBlock> x, const BlockScale& scale) {
   Nvfp4Block block;
-  block.scale = scale;
+  block.scale = scale.scale;
   std::array<std::uint32_t, kBlock> codes;
-  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = e2m1_code(x[i] * out);
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = e2m1_code(x[i] * scale.code_multiplier);
   for (std::size_t i = 0; i < block.codes.size(); ++i) {
     block.codes[i] = static_cast<std::uint8_t>(codes[2 * i] | (codes[2 * i + 1] << 4U));
   }
@@ -100,12 +106,17 @@ float global_scale_for(float amax, ScaleSelection selection) {
   return std::fmax(amax / largest, std::numeric_limits<float>::min());
 }
 
+BlockScale block_scale(float vec_max, float quant_multiplier) {
+  const std::uint8_t scale = encode_ue4m3(exact_scale(vec_max, quant_multiplier));
+  return {scale, code_multiplier(scale, vec_max, quant_multiplier)};
+}
+
 Nvfp4Block quantize_block(std::span<const float, kBlock> x, float quant_multiplier, ScaleSelection selection) {
   const float vec_max = largest_magnitude(x);
-  const float scale = vec_max != 0.0F ? vec_max * (quant_multiplier * (1.0F / kE2m1Max)) : 0.0F;
-  const Nvfp4Block six = encode_block(x, encode_ue4m3(scale), vec_max, quant_multiplier);
+  const Nvfp4Block six = encode_block(x, block_scale(vec_max, quant_multiplier));
   if (selection == ScaleSelection::amax) return six;
-  const Nvfp4Block four = encode_block(x, encode_ue4m3(1.5F * scale), vec_max, quant_multiplier);
+  const std::uint8_t scale = encode_ue4m3(1.5F * exact_scale(vec_max, quant_multiplier));
+  const Nvfp4Block four = encode_block(x, {scale, code_multiplier(scale, vec_max, quant_multiplier)});
   const float global_scale = 1.0F / quant_multiplier;
   return squared_error(x, four, global_scale) < squared_error(x, six, global_scale) ? four : six;
 }

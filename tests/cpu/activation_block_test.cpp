@@ -1,11 +1,10 @@
-#include "cpu/activation_block.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
 #include "cpu/activation_math.hpp"
+#include "cpu/kernels.hpp"
 #include "cpu/layer_fixture.hpp"
 
 namespace tilewright::cpu {
@@ -17,7 +16,13 @@ double computed_argument(ActivationKind kind, double gate) {
   return kind == ActivationKind::swiglu_oai ? 1.702 * gate : 0.0;
 }
 
-class ActivationBlock : public testing::TestWithParam<ActivationKind> {};
+class ActivationBlock : public testing::TestWithParam<ActivationKind> {
+ protected:
+  static void activate_block(const Activation& activation, const std::vector<float>& gate, const std::vector<float>& up,
+                             IsaTier tier, float* out) {
+    kernels(tier).rows.activate(activation, gate.data(), up.data(), static_cast<int>(up.size()), out);
+  }
+};
 
 TEST_P(ActivationBlock, StaysWithinItsToleranceOfTheFormula) {
   const Activation activation = with_limit(GetParam(), 7.0F);
@@ -28,7 +33,7 @@ TEST_P(ActivationBlock, StaysWithinItsToleranceOfTheFormula) {
     up.push_back(0.5F + 9.0F * std::sin(g));
   }
   std::vector<float> out(up.size());
-  activate_block(activation, gate.data(), up.data(), static_cast<int>(up.size()), out.data());
+  activate_block(activation, gate, up, IsaTier::portable, out.data());
   for (std::size_t i = 0; i < out.size(); ++i) {
     const double exact = activate<double>(activation, gate[i], up[i]);
     // Below e^-87 the exponential is flushed, which is what the absolute part allows.
@@ -37,13 +42,27 @@ TEST_P(ActivationBlock, StaysWithinItsToleranceOfTheFormula) {
   }
 }
 
+TEST_P(ActivationBlock, HasTheSameBitsOnEveryTier) {
+  const Activation activation = with_limit(GetParam(), 7.0F);
+  std::vector<float> gate;
+  for (float g = -90.0F; g <= 90.0F; g += 0.173F) gate.push_back(g);
+  const std::vector<float> up(gate.size(), -1.7F);
+  std::vector<float> portable(up.size());
+  activate_block(activation, gate, up, IsaTier::portable, portable.data());
+  for (const IsaTier tier : available_tiers()) {
+    std::vector<float> out(up.size());
+    activate_block(activation, gate, up, tier, out.data());
+    EXPECT_EQ(out, portable) << to_string(tier);
+  }
+}
+
 TEST_P(ActivationBlock, WritesOverUpInPlace) {
   const Activation activation = with_limit(GetParam(), 7.0F);
   const std::vector<float> gate = {-2.0F, -0.5F, 0.0F, 0.5F, 2.0F};
   std::vector<float> up = {1.0F, -1.0F, 2.0F, 3.0F, -8.0F};
   std::vector<float> out(up.size());
-  activate_block(activation, gate.data(), up.data(), 5, out.data());
-  activate_block(activation, gate.data(), up.data(), 5, up.data());
+  activate_block(activation, gate, up, best_tier(), out.data());
+  activate_block(activation, gate, up, best_tier(), up.data());
   EXPECT_EQ(up, out);
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "cpu/kernels.hpp"
 #include "cpu/row_values.hpp"
 
 namespace tilewright::cpu {
@@ -36,7 +37,7 @@ float block_maximum(const std::vector<float>& x, std::size_t k) {
 
 void expect_within_contract(const std::vector<float>& x, RowFormat format) {
   DotRows rows;
-  rows.reset(1, static_cast<std::int64_t>(x.size()), format);
+  rows.reset(1, static_cast<std::int64_t>(x.size()), format, kernels(best_tier()).rows);
   ASSERT_TRUE(rows.set_wide(0, x));
   const std::vector<double> held = row_values(rows, 0);
   const float row_maximum =
@@ -73,7 +74,7 @@ TEST(DotRows, AnOutlierDoesNotTakeTheBitsOfOtherBlocks) {
   std::vector<float> x(64, 0.0078125F);
   x[3] = 1000.0F;
   DotRows rows;
-  rows.reset(1, 64, RowFormat::wide_pair16);
+  rows.reset(1, 64, RowFormat::wide_pair16, kernels(best_tier()).rows);
   ASSERT_TRUE(rows.set_wide(0, x));
   // 1000 needs a step of 2^-5; blocks without it get 2^-6 of that, and 2^-7 is 16 such steps.
   for (std::size_t k = 16; k < 64; ++k) EXPECT_EQ(row_values(rows, 0)[k], x[k]);
@@ -85,51 +86,90 @@ TEST(DotRows, RefusesValuesThatAreNotFinite) {
     x[17] = -bad;
     for (const RowFormat format : kWideFormats) {
       DotRows rows;
-      rows.reset(1, 32, format);
+      rows.reset(1, 32, format, kernels(best_tier()).rows);
       EXPECT_FALSE(rows.set_wide(0, x));
     }
-    EXPECT_FALSE(all_finite(x));
+    for (const RowFormat format : kCodeFormats) {
+      DotRows rows;
+      rows.reset(1, 32, format, kernels(best_tier()).rows);
+      EXPECT_FALSE(rows.set_nvfp4(0, x, 1.0F));
+    }
   }
 }
 
-/// Random codes under the given scales, held exactly?
-void expect_exact(const std::vector<std::uint8_t>& scales, RowFormat format, bool expect_tail) {
+/// A row whose blocks quantize to the given scales under a global scale of 1: each holds its scale times e2m1 values, 6
+/// among them.
+std::vector<float> row_with_scales(const std::vector<std::uint8_t>& scales) {
   std::mt19937 random(3);
-  std::vector<std::uint8_t> codes(scales.size() * kBlock / 2);
-  for (auto& byte : codes) byte = static_cast<std::uint8_t>(random());
+  std::vector<float> x;
+  for (const std::uint8_t scale : scales) {
+    for (int k = 0; k < kBlock; ++k) {
+      const float value = k == 5 ? -6.0F : kE2m1Values[random() % 16];
+      x.push_back(value * decode_ue4m3(scale));
+    }
+  }
+  return x;
+}
+
+void expect_exact(const std::vector<std::uint8_t>& scales, RowFormat format, IsaTier tier, bool expect_tail) {
+  const std::vector<float> x = row_with_scales(scales);
   DotRows rows;
-  rows.reset(1, static_cast<std::int64_t>(scales.size()) * kBlock, format);
-  rows.set_nvfp4(0, codes, scales, 0.125F);
+  rows.reset(1, static_cast<std::int64_t>(x.size()), format, kernels(tier).rows);
+  ASSERT_TRUE(rows.set_nvfp4(0, x, 1.0F));
   EXPECT_EQ(rows.tail(0) != nullptr, expect_tail);
   const std::vector<double> held = row_values(rows, 0);
-  for (std::size_t k = 0; k < scales.size() * kBlock; ++k) {
-    const unsigned code = codes[k / 2] >> (4 * (k % 2)) & 15U;
-    EXPECT_EQ(held[k], 0.125 * kE2m1Values[code] * decode_ue4m3(scales[k / kBlock])) << "k " << k;
-  }
+  for (std::size_t k = 0; k < x.size(); ++k) EXPECT_EQ(held[k], x[k]) << "k " << k;
+  for (std::size_t k = x.size(); k < held.size(); ++k) EXPECT_EQ(held[k], 0.0) << "padding, k " << k;
 }
 
 TEST(DotRows, HoldsNvfp4RowsExactlyUnderEveryScale) {
   std::vector<std::uint8_t> all;
   for (int byte = 0; byte < 0x7F; ++byte) all.push_back(static_cast<std::uint8_t>(byte));
-  // 448 beside 2^-9 spans more than the 15 bits of a pair16 multiplier: the small blocks go to the tail.
-  expect_exact(all, RowFormat::codes_pair16, true);
-  expect_exact(all, RowFormat::codes_sum32, false);
+  for (const IsaTier tier : available_tiers()) {
+    // 448 beside 2^-9 spans more than the 15 bits of a pair16 multiplier: the small blocks go to the tail.
+    expect_exact(all, RowFormat::codes_pair16, tier, true);
+    expect_exact(all, RowFormat::codes_sum32, tier, false);
+  }
 }
 
 TEST(DotRows, NeedsNoTailForTheScalesThatRowsUsuallyHave) {
   for (const RowFormat format : kCodeFormats) {
-    expect_exact({0x7E, 0x70, 0x60, 0x50, 0x40, 0x00}, format, false);  // 448 down to 2, and a zero block
-    expect_exact({0x01, 0x07, 0x30}, format, false);                    // subnormals beside 0.5
+    expect_exact({0x7E, 0x70, 0x60, 0x50, 0x40, 0x00}, format, best_tier(), false);  // 448 down to 2, and a zero block
+    expect_exact({0x01, 0x07, 0x30}, format, best_tier(), false);                    // subnormals beside 0.5
+  }
+}
+
+TEST(DotRows, QuantizesByTheRecipeToTheBit) {
+  std::mt19937 random(17);
+  std::normal_distribution<float> normal(0.0F, 1.5F);
+  std::vector<float> x;
+  for (int k = 0; k < 64 * kBlock; ++k) {
+    // Every third value is a tie between two codes of some power of two.
+    x.push_back(k % 3 == 0 ? std::ldexp(5.0F, static_cast<int>(random() % 6) - 4) : round_to_bf16(normal(random)));
+  }
+  constexpr float kScale = 12.5F / 2688.0F;
+  std::vector<std::uint8_t> codes(x.size() / 2);
+  std::vector<std::uint8_t> scales(x.size() / kBlock);
+  quantize_row(x, 1.0F / kScale, codes, scales);
+  for (const IsaTier tier : available_tiers()) {
+    DotRows rows;
+    rows.reset(1, static_cast<std::int64_t>(x.size()), RowFormat::codes_sum32, kernels(tier).rows);
+    ASSERT_TRUE(rows.set_nvfp4(0, x, kScale));
+    const std::vector<double> held = row_values(rows, 0);
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      const unsigned code = codes[k / 2] >> (4 * (k % 2)) & 15U;
+      const float exact = kE2m1Values[code] * decode_ue4m3(scales[k / kBlock]);
+      EXPECT_EQ(held[k], static_cast<double>(kScale) * exact) << to_string(tier) << " k " << k;
+    }
   }
 }
 
 TEST(DotRows, ReusesARowWithoutKeepingItsTail) {
   DotRows rows;
-  rows.reset(1, 32, RowFormat::codes_pair16);
-  const std::vector<std::uint8_t> codes(16, 0x11);
-  rows.set_nvfp4(0, codes, std::vector<std::uint8_t>{0x7E, 0x01}, 1.0F);
+  rows.reset(1, 32, RowFormat::codes_pair16, kernels(best_tier()).rows);
+  ASSERT_TRUE(rows.set_nvfp4(0, row_with_scales({0x7E, 0x01}), 1.0F));
   ASSERT_NE(rows.tail(0), nullptr);
-  rows.set_nvfp4(0, codes, std::vector<std::uint8_t>{0x7E, 0x70}, 1.0F);
+  ASSERT_TRUE(rows.set_nvfp4(0, row_with_scales({0x7E, 0x70}), 1.0F));
   EXPECT_EQ(rows.tail(0), nullptr);
 }
 

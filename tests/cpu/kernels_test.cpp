@@ -43,22 +43,14 @@ class Strip {
   std::shared_ptr<std::uint8_t> bytes_;
 };
 
-DotRows random_rows(int count, int k, const KernelSet& kernels, unsigned seed) {
+DotRows random_rows(int count, int k, const KernelTable& table, Precision precision, unsigned seed) {
   std::mt19937 random(seed);
   DotRows rows;
-  rows.reset(count, k, kernels.format);
+  rows.reset(count, k, table.of(precision).format, table.rows);
   for (int r = 0; r < count; ++r) {
-    if (planes_of(kernels.format) == 1) {
-      std::vector<std::uint8_t> codes(static_cast<std::size_t>(k / 2));
-      std::vector<std::uint8_t> scales(static_cast<std::size_t>(k / kBlock));
-      for (auto& byte : codes) byte = static_cast<std::uint8_t>(random());
-      for (auto& byte : scales) byte = static_cast<std::uint8_t>(0x40 + random() % 0x30);
-      rows.set_nvfp4(r, codes, scales, 1.0F);
-    } else {
-      std::vector<float> x;
-      for (int i = 0; i < k; ++i) x.push_back(round_to_bf16(static_cast<float>(random() % 4001) / 1000.0F - 2.0F));
-      EXPECT_TRUE(rows.set_wide(r, x));
-    }
+    std::vector<float> x;
+    for (int i = 0; i < k; ++i) x.push_back(round_to_bf16(static_cast<float>(random() % 4001) / 1000.0F - 2.0F));
+    EXPECT_TRUE(precision == Precision::w4a16 ? rows.set_wide(r, x) : rows.set_nvfp4(r, x, 1.0F / 448.0F));
   }
   return rows;
 }
@@ -86,6 +78,10 @@ class Kernels : public testing::TestWithParam<std::tuple<IsaTier, Precision>> {
  protected:
   [[nodiscard]] static const KernelSet& set() { return kernels(std::get<0>(GetParam())).of(std::get<1>(GetParam())); }
 
+  static DotRows rows_of(int count, int k, unsigned seed) {
+    return random_rows(count, k, kernels(std::get<0>(GetParam())), std::get<1>(GetParam()), seed);
+  }
+
   /// The result of row r must be `base` plus the exact dot product.
   static void expect_rows(const Strip& strip, const DotRows& rows, int count, const std::vector<float>& c, float base) {
     for (int r = 0; r < count; ++r) {
@@ -102,7 +98,7 @@ class Kernels : public testing::TestWithParam<std::tuple<IsaTier, Precision>> {
 TEST_P(Kernels, StreamEqualsTheExactDotProduct) {
   for (const int groups : {1, 2, 7}) {
     const Strip strip(groups, 5);
-    const DotRows rows = random_rows(set().stream_rows, groups * kGroupK, set(), 9);
+    const DotRows rows = rows_of(set().stream_rows, groups * kGroupK, 9);
     for (int count = 1; count <= set().stream_rows; ++count) {
       std::vector<const std::uint8_t*> pointers;
       for (int r = 0; r < count; ++r) pointers.push_back(rows.row(r));
@@ -120,7 +116,7 @@ TEST_P(Kernels, PanelAddsTheExactDotProductForAnyNumberOfRows) {
   std::vector<std::uint8_t> storage(static_cast<std::size_t>(panel_bytes(kGroups)) + 64);
   auto* panel = storage.data() + (64 - reinterpret_cast<std::uintptr_t>(storage.data()) % 64) % 64;
   set().expand_panel(strip.data(), kGroups, panel);
-  const DotRows rows = random_rows(kMost, kGroups * kGroupK, set(), 10);
+  const DotRows rows = rows_of(kMost, kGroups * kGroupK, 10);
   std::vector<const std::uint8_t*> pointers;
   for (int r = 0; r < kMost; ++r) pointers.push_back(rows.row(r));
   for (int count = 1; count <= kMost; ++count) {
@@ -134,7 +130,7 @@ TEST_P(Kernels, ZeroScalesHideWhateverTheCodesAre) {
   Strip strip(1, 7);
   auto* bytes = const_cast<std::uint8_t*>(strip.data());
   std::fill_n(bytes, kGroupScaleBytes, std::uint8_t{0});
-  const DotRows rows = random_rows(1, kGroupK, set(), 12);
+  const DotRows rows = rows_of(1, kGroupK, 12);
   const std::uint8_t* pointer = rows.row(0);
   std::vector<float> c(kStripRows, 1.0F);
   set().stream_dot(strip.data(), 1, &pointer, 1, c.data());

@@ -1,10 +1,14 @@
-#include "cpu/activation_block.hpp"
+// The activation between GEMM1 and GEMM2 over arrays, for the translation units of the instruction sets: plain C++ that
+// the compiler vectorises for each of them. Internal linkage on purpose: the copies must never be merged.
+#pragma once
 
 #include <bit>
 #include <cstdint>
 
+#include "tilewright/activation.hpp"
+
 namespace tilewright::cpu {
-namespace {
+namespace {  // NOLINT(google-build-namespaces,cert-dcl59-cpp): see above
 
 /// exp(x) for x <= 88, 0 below -87: x = n ln 2 + r with |r| <= ln 2 / 2, exp(r) by its Taylor polynomial of degree 7
 /// (truncation (ln 2 / 2)^8 / 8! = 5e-9) and 2^n by the exponent field.
@@ -48,8 +52,6 @@ void each(const float* gate, const float* up, int count, float* out, F function)
   for (int i = 0; i < count; ++i) out[i] = function(gate[i], up[i]);
 }
 
-}  // namespace
-
 void activate_block(const Activation& activation, const float* gate, const float* up, int count, float* out) {
   const float limit = activation.limit;
   switch (activation.kind) {
@@ -79,4 +81,5 @@ void activate_block(const Activation& activation, const float* gate, const float
   }
 }
 
+}  // namespace
 }  // namespace tilewright::cpu
