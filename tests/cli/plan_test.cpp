@@ -119,6 +119,8 @@ struct Mistake {
   const char* names;  // what the error line must name
 };
 
+void PrintTo(const Mistake& mistake, std::ostream* out) { *out << "plan " << mistake.arguments; }
+
 class PlanMistakes : public ::testing::TestWithParam<Mistake> {};
 
 TEST_P(PlanMistakes, AreOneLineThatNamesTheCause) {

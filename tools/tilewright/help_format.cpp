@@ -1,6 +1,7 @@
 #include "tools/tilewright/help_format.hpp"
 
 #include <sstream>
+#include <utility>
 
 namespace tilewright::cli {
 namespace {
@@ -32,8 +33,14 @@ std::string entry(const std::string& left, const std::string& description) {
 
 }  // namespace
 
+std::string HelpFormat::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
+  const std::string help = CLI::Formatter::make_help(app, std::move(name), mode);
+  return CLI::detail::find_and_replace(help, "\n\n\n", "\n\n");
+}
+
 std::string HelpFormat::make_option(const CLI::Option* option, bool is_positional) const {
-  return entry(make_option_name(option, is_positional) + make_option_opts(option), make_option_desc(option));
+  const std::string value = is_positional ? std::string() : make_option_opts(option);
+  return entry(make_option_name(option, is_positional) + value, make_option_desc(option));
 }
 
 std::string HelpFormat::make_option_name(const CLI::Option* option, bool is_positional) const {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "tilewright/cpu_backend.hpp"
 #include "tilewright/plan_render.hpp"
 #include "tilewright/planner.hpp"
 #include "tools/tilewright/problem_options.hpp"
@@ -32,6 +33,7 @@ Result<Device> device_of(const Options& options) {
                 options.device.empty() ? "no device is given" : "--device and --arch are both given",
                 "use --device NAME ('tilewright info --devices' lists them) or --arch sm_120");
   }
+  if (options.device == "cpu" || options.arch == "cpu") return this_cpu({});
   if (!options.device.empty()) return find_device(options.device);
   TILEWRIGHT_ASSIGN(const Arch arch, find_arch(options.arch));
   return default_device(arch);
@@ -91,7 +93,9 @@ Verb add_plan(CLI::App& app) {
   CLI::App* command =
       declare_verb(app, "plan", "Choose the schedule for a problem on a device, and say why not the others", kExamples,
                    options->format);
-  command->add_option("--device", options->device, "A known device, e.g. rtx-pro-6000-server, gb10, h200")
+  command
+      ->add_option("--device", options->device,
+                   "A known device, e.g. rtx-pro-6000-server, gb10, h200, or cpu: this one, measured")
       ->option_text("NAME");
   command->add_option("--arch", options->arch, "A compute capability instead of a device, e.g. sm_120")
       ->option_text("ARCH");
