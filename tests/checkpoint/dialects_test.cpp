@@ -99,6 +99,13 @@ TEST_F(Dialects, ReadsStackedExpertsWithFusedGateAndUp) {
   expect_loads(set, 2, gated_);
 }
 
+TEST_F(Dialects, ReadsCompressedTensorsNamesOfStackedParameters) {
+  TensorSet set;
+  add_stacked(set, gated_, "model.language_model.layers.2.mlp.experts", RowOrder::gate_then_up, Order::plain,
+              Dialect::compressed_tensors);
+  expect_loads(set, 2, gated_);
+}
+
 TEST_F(Dialects, ReadsLlama4sTransposedStack) {
   TensorSet set;
   add_stacked(set, gated_, "language_model.model.layers.1.feed_forward.experts", RowOrder::gate_then_up,

@@ -81,7 +81,9 @@ struct StackNames {
   std::string codes, scales, global, input;
 };
 
-void add_stack(TensorSet& set, const std::vector<std::vector<RowOf>>& experts, const StackNames& names, Order order) {
+void add_stack(TensorSet& set, const std::vector<std::vector<RowOf>>& experts, const StackNames& names, Order order,
+               Dialect dialect) {
+  const auto stored = [&](float multiplier) { return dialect == Dialect::modelopt ? multiplier : 1.0F / multiplier; };
   std::vector<std::uint8_t> codes;
   std::vector<std::uint8_t> scales;
   std::vector<float> globals;
@@ -89,8 +91,8 @@ void add_stack(TensorSet& set, const std::vector<std::vector<RowOf>>& experts, c
   for (const auto& rows : experts) {
     append(codes, rows, true, order);
     append(scales, rows, false, order);
-    globals.push_back(rows.front().matrix->global_scale);
-    inputs.push_back(*rows.front().matrix->input_scale);
+    globals.push_back(stored(rows.front().matrix->global_scale));
+    inputs.push_back(stored(*rows.front().matrix->input_scale));
   }
   const auto count = static_cast<std::int64_t>(experts.size());
   const auto rows = static_cast<std::int64_t>(experts.front().size());
@@ -147,10 +149,14 @@ void add_single(TensorSet& set, const LayerBytes& layer, const std::string& pref
   }
 }
 
-void add_stacked(TensorSet& set, const LayerBytes& layer, const std::string& prefix, RowOrder rows, Order order) {
+void add_stacked(TensorSet& set, const LayerBytes& layer, const std::string& prefix, RowOrder rows, Order order,
+                 Dialect dialect) {
   const auto names = [&](const std::string& projection) {
     const std::string name = prefix + "." + projection;
-    return StackNames{name, name + "_weight_scale", name + "_weight_scale_2", name + "_input_scale"};
+    if (dialect == Dialect::modelopt) {
+      return StackNames{name, name + "_weight_scale", name + "_weight_scale_2", name + "_input_scale"};
+    }
+    return StackNames{name + "_packed", name + "_scale", name + "_global_scale", name + "_input_global_scale"};
   };
   std::vector<std::vector<RowOf>> fused;
   std::vector<std::vector<RowOf>> down;
@@ -158,8 +164,8 @@ void add_stacked(TensorSet& set, const LayerBytes& layer, const std::string& pre
     fused.push_back(fused_rows(expert, rows));
     down.push_back(plain_rows(expert.down));
   }
-  add_stack(set, fused, names("gate_up_proj"), order);
-  add_stack(set, down, names("down_proj"), order);
+  add_stack(set, fused, names("gate_up_proj"), order, dialect);
+  add_stack(set, down, names("down_proj"), order, dialect);
 }
 
 void add_stacked_projections(TensorSet& set, const LayerBytes& layer, const std::string& prefix) {
@@ -168,7 +174,7 @@ void add_stacked_projections(TensorSet& set, const LayerBytes& layer, const std:
     std::vector<std::vector<RowOf>> rows;
     for (const ExpertBytes& expert : layer.experts) rows.push_back(plain_rows(expert.*matrix));
     add_stack(set, rows, {name + ".weight", name + ".weight_scale", name + ".weight_scale_2", name + ".input_scale"},
-              Order::plain);
+              Order::plain, Dialect::modelopt);
   };
   add("gate_proj", &ExpertBytes::gate);
   add("up_proj", &ExpertBytes::up);

@@ -82,8 +82,10 @@ void add_single(TensorSet& set, const LayerBytes& layer, const std::string& pref
 enum class RowOrder { gate_then_up, interleaved };
 enum class Order { plain, transposed };
 
-/// All experts in "<prefix>.gate_up_proj" and "<prefix>.down_proj", with "_weight_scale" and so on.
-void add_stacked(TensorSet& set, const LayerBytes& layer, const std::string& prefix, RowOrder rows, Order order);
+/// All experts in "<prefix>.gate_up_proj" and "<prefix>.down_proj", with "_weight_scale" and so on; under
+/// compressed-tensors "_packed", "_scale" and so on.
+void add_stacked(TensorSet& set, const LayerBytes& layer, const std::string& prefix, RowOrder rows, Order order,
+                 Dialect dialect = Dialect::modelopt);
 
 /// Step's "<prefix>.<projection>.weight" of [E, N, K / 2].
 void add_stacked_projections(TensorSet& set, const LayerBytes& layer, const std::string& prefix);
