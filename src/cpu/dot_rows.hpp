@@ -11,20 +11,17 @@
 // most m * unit / 2 <= 2^-15 of the block's maximum, less than what bf16 itself rounds off that maximum (2^-9).
 //
 // The weight operand is offset by 12 to be unsigned (tile_layout.hpp), so each block carries the correction
-// -12 * sum(plane): the accumulator starts from it.
+// -12 * sum(plane), taken where it costs the least: pair16 kernels add it to the finished block in fp32, sum32 kernels
+// start their accumulators from it.
 //
 // One record a block, in ascending k; K is padded to whole groups of 64 with zero records.
 //
 //   format        bytes  record
-//   codes_pair16     24  [16] int8, one correction, one multiplier
-//   wide_pair16      48  [2][16] int8, a correction a plane, a multiplier a plane
-//   codes_sum32      24  as codes_pair16
-//   wide_sum32       48  as wide_pair16
+//   codes_pair16     24  [16] int8; two equal int16, m; fp32 correction times m
+//   wide_pair16      44  [2][16] int8; two int16 256 * m, two int16 m; fp32 correction of both planes times m
+//   codes_sum32      24  [16] int8; fp32 m; int32 correction
+//   wide_sum32       48  [2][16] int8; fp32 m twice; int32 correction of each plane
 //   bf16             32  [8][2] bf16: the activations as they are (unit 1), paired (0, 2), (1, 3), (4, 6), (5, 7), ...
-//
-//            correction (4 bytes)                                multiplier (4 bytes)
-//   pair16   two int16: of the k with k % 4 < 2, and of the rest  two equal int16: m, and for plane 0 of two 256 * m
-//   sum32    one int32: of all 16 k                               fp32 m (in plane 0's word and in plane 1's)
 #pragma once
 
 #include <cstdint>
@@ -45,8 +42,19 @@ constexpr int planes_of(RowFormat format) {
   return format == RowFormat::codes_pair16 || format == RowFormat::codes_sum32 ? 1 : 2;
 }
 
+constexpr bool is_pair16(RowFormat format) {
+  return format == RowFormat::codes_pair16 || format == RowFormat::wide_pair16;
+}
+
 /// Bytes of one block record.
-constexpr int record_bytes(RowFormat format) { return format == RowFormat::bf16 ? 32 : 24 * planes_of(format); }
+constexpr int record_bytes(RowFormat format) {
+  if (format == RowFormat::bf16) return 32;
+  return is_pair16(format) ? 20 * planes_of(format) + 4 : 24 * planes_of(format);
+}
+
+/// Offsets within a record of a format with planes.
+constexpr int multiplier_offset(int planes, int plane) { return planes * 16 + plane * 4; }
+constexpr int correction_offset(int planes, int plane) { return planes * 20 + plane * 4; }
 
 struct RowKernels;
 

@@ -1,9 +1,11 @@
 // AVX2 kernels: vpmaddubsw (32 multiply-adds of u8 x s8 into 16 int16) and vpaddw, with vpmaddwd closing a block.
 //
-// A ymm holds 8 weight rows x 4 k. Over a block's four k-steps each int16 lane sums 8 products of at most 24 * 128,
-// which passes int16 on the way; lanes wrap, and the true sum after the correction is at most 12 * 128 * 8 = 12,288,
-// so the wrapped result is the right one. vpmaddwd then adds the two lanes of a row and applies the block's multiplier
-// (|sum| < 2^31: 12 * 32,640 * 16 * 64 = 4.01e8). One conversion and one FMA with the row's block scale follow.
+// A ymm holds 8 weight rows x 4 k. Over a block's four k-steps each int16 lane sums 8 products of at most 24 * 128: at
+// most 24,576, which fits. vpmaddwd then adds the two lanes of a row and applies the block's multiplier (less than
+// 2 * 24,576 * 257 * 64 = 8.1e8 with two planes, which fits int32); a conversion, the correction and one FMA with the
+// row's block scale follow. The correction is an fp32 addition because AMD's Zen 2 and 3 have ports for it that the
+// multiplications and 16-bit additions do not want; what the conversion rounds off is 2^-24 of a sum of at most eight
+// times the terms' size.
 #include <immintrin.h>
 
 #include "cpu/kernels.hpp"
@@ -41,43 +43,49 @@ inline __m256i weight_table() {
   return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(kWeightTable)));
 }
 
-/// The correction of one plane of a block record: where an accumulator starts.
-template <int kPlanes>
-inline __m256i correction(const std::uint8_t* record, int plane) {
-  return broadcast32(record + kPlanes * kBlockK + plane * 4);
-}
+inline __m256 broadcast_float(const std::uint8_t* p) { return _mm256_castsi256_ps(broadcast32(p)); }
 
-/// Joins the planes of one accumulator pair, applies the multiplier and returns fp32.
+/// Joins the planes of one row's sums, applies multiplier and correction and returns fp32.
 template <int kPlanes>
 inline __m256 close_block(const __m256i* sums, const std::uint8_t* record) {
-  const std::uint8_t* multipliers = record + kPlanes * (kBlockK + 4);
-  __m256i total = _mm256_madd_epi16(sums[0], broadcast32(multipliers));
-  if constexpr (kPlanes == 2) total = _mm256_add_epi32(total, _mm256_madd_epi16(sums[1], broadcast32(multipliers + 4)));
-  return _mm256_cvtepi32_ps(total);
+  __m256i total = _mm256_madd_epi16(sums[0], broadcast32(record + multiplier_offset(kPlanes, 0)));
+  if constexpr (kPlanes == 2) {
+    total = _mm256_add_epi32(total, _mm256_madd_epi16(sums[1], broadcast32(record + multiplier_offset(kPlanes, 1))));
+  }
+  return _mm256_add_ps(_mm256_cvtepi32_ps(total), broadcast_float(record + correction_offset(kPlanes, 0)));
 }
 
 /// Keeps an accumulator where it is: GCC 12 otherwise rewrites the sums as trees, whose temporaries spill.
 inline void pin(__m256i& sum) { asm("" : "+x"(sum)); }
 
-template <int kPlanes, int kRows>
+/// One k-step of a block; the first one sets the sums.
+template <bool kFirst, int kPlanes, int kRows>
 inline void dot_step(__m256i (&sums)[kRows][2][kPlanes], __m256i low_rows, __m256i high_rows,
                      const std::uint8_t* const* records, int step) {
   for (int r = 0; r < kRows; ++r) {
     for (int p = 0; p < kPlanes; ++p) {
       const __m256i x = broadcast32(records[r] + p * kBlockK + step * 4);
-      sums[r][0][p] = _mm256_add_epi16(sums[r][0][p], _mm256_maddubs_epi16(low_rows, x));
-      sums[r][1][p] = _mm256_add_epi16(sums[r][1][p], _mm256_maddubs_epi16(high_rows, x));
+      const __m256i low = _mm256_maddubs_epi16(low_rows, x);
+      const __m256i high = _mm256_maddubs_epi16(high_rows, x);
+      sums[r][0][p] = kFirst ? low : _mm256_add_epi16(sums[r][0][p], low);
+      sums[r][1][p] = kFirst ? high : _mm256_add_epi16(sums[r][1][p], high);
       pin(sums[r][0][p]);
       pin(sums[r][1][p]);
     }
   }
 }
 
-template <int kPlanes, int kRows>
-inline void open_block(__m256i (&sums)[kRows][2][kPlanes], const std::uint8_t* const* records) {
-  for (int r = 0; r < kRows; ++r) {
-    for (int p = 0; p < kPlanes; ++p) sums[r][0][p] = sums[r][1][p] = correction<kPlanes>(records[r], p);
-  }
+/// One 64-byte line of codes: two k-steps.
+template <int kLine, int kPlanes, int kRows>
+inline void decode_line(__m256i (&sums)[kRows][2][kPlanes], const std::uint8_t* codes, __m256i table, __m256i nibble,
+                        const std::uint8_t* const* records) {
+  const __m256i low = _mm256_load_si256(reinterpret_cast<const __m256i*>(codes + kLine * 64));
+  const __m256i high = _mm256_load_si256(reinterpret_cast<const __m256i*>(codes + kLine * 64 + 32));
+  dot_step<kLine == 0, kPlanes, kRows>(sums, _mm256_shuffle_epi8(table, _mm256_and_si256(low, nibble)),
+                                       _mm256_shuffle_epi8(table, _mm256_and_si256(high, nibble)), records, 2 * kLine);
+  dot_step<false, kPlanes, kRows>(sums, _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(low, 4), nibble)),
+                                  _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(high, 4), nibble)),
+                                  records, 2 * kLine + 1);
 }
 
 template <int kPlanes, int kRows>
@@ -97,16 +105,8 @@ void stream_rows(const std::uint8_t* strip, int groups, const std::uint8_t* cons
       prefetch(codes + kPrefetchBytes);
       prefetch(codes + kPrefetchBytes + 64);
       __m256i sums[kRows][2][kPlanes];
-      open_block<kPlanes, kRows>(sums, records);
-      for (int line = 0; line < 2; ++line) {
-        const __m256i low = _mm256_load_si256(reinterpret_cast<const __m256i*>(codes + line * 64));
-        const __m256i high = _mm256_load_si256(reinterpret_cast<const __m256i*>(codes + line * 64 + 32));
-        dot_step<kPlanes, kRows>(sums, _mm256_shuffle_epi8(table, _mm256_and_si256(low, nibble)),
-                                 _mm256_shuffle_epi8(table, _mm256_and_si256(high, nibble)), records, 2 * line);
-        dot_step<kPlanes, kRows>(sums, _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(low, 4), nibble)),
-                                 _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(high, 4), nibble)),
-                                 records, 2 * line + 1);
-      }
+      decode_line<0, kPlanes, kRows>(sums, codes, table, nibble, records);
+      decode_line<1, kPlanes, kRows>(sums, codes, table, nibble, records);
       const __m256 low_scales = block_scales(strip + scale_offset(0, b));
       const __m256 high_scales = block_scales(strip + scale_offset(kHalfStrip, b));
       for (int r = 0; r < kRows; ++r) {
@@ -161,10 +161,11 @@ void panel_rows(const std::uint8_t* panel, int groups, const std::uint8_t* const
 #pragma GCC unroll 2
   for (int b = 0; b < groups * kGroupBlocks; ++b, panel += kPanelBlockBytes) {
     __m256i sums[kRows][2][kPlanes];
-    open_block<kPlanes, kRows>(sums, records);
-    for (int step = 0; step < 4; ++step) {
-      const auto* weights = reinterpret_cast<const __m256i*>(panel + step * kPanelStepBytes);
-      dot_step<kPlanes, kRows>(sums, _mm256_load_si256(weights), _mm256_load_si256(weights + 1), records, step);
+    const auto* weights = reinterpret_cast<const __m256i*>(panel);
+    dot_step<true, kPlanes, kRows>(sums, _mm256_load_si256(weights), _mm256_load_si256(weights + 1), records, 0);
+    for (int step = 1; step < 4; ++step) {
+      dot_step<false, kPlanes, kRows>(sums, _mm256_load_si256(weights + 2 * step),
+                                      _mm256_load_si256(weights + 2 * step + 1), records, step);
     }
     const auto* scales = reinterpret_cast<const float*>(panel + 4 * kPanelStepBytes);
     for (int r = 0; r < kRows; ++r) {

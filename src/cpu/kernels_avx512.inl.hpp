@@ -47,8 +47,13 @@ struct IntegerDot {
                                              : (kPlanes == 1 ? RowFormat::codes_pair16 : RowFormat::wide_pair16);
   static constexpr int kRecordBytes = record_bytes(kFormat);
 
-  static __m512i open(const std::uint8_t* record, int plane) {
-    return broadcast32(record + kPlanes * kBlockK + plane * 4);
+  /// The first k-step of a block.
+  static __m512i first(const std::uint8_t* record, int plane, __m512i weights, __m512i x) {
+    if constexpr (kVnni) {
+      return _mm512_dpbusd_epi32(broadcast32(record + correction_offset(kPlanes, plane)), weights, x);
+    } else {
+      return _mm512_maddubs_epi16(weights, x);
+    }
   }
 
   static __m512i add(__m512i sum, __m512i weights, __m512i x) {
@@ -61,26 +66,29 @@ struct IntegerDot {
 
   /// The block's sum times its multiplier and `scales`, added to `total`.
   static __m512 close(const __m512i* sums, const std::uint8_t* record, __m512 scales, __m512 total) {
-    const std::uint8_t* multipliers = record + kPlanes * (kBlockK + 4);
+    const std::uint8_t* multiplier = record + multiplier_offset(kPlanes, 0);
     if constexpr (kVnni) {
       __m512i sum = sums[0];
       if constexpr (kPlanes == 2) sum = _mm512_add_epi32(_mm512_slli_epi32(sum, 8), sums[1]);
-      return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(scales, broadcast_float(multipliers)), total);
+      return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(scales, broadcast_float(multiplier)), total);
     } else {
-      __m512i sum = _mm512_madd_epi16(sums[0], broadcast32(multipliers));
+      __m512i sum = _mm512_madd_epi16(sums[0], broadcast32(multiplier));
       if constexpr (kPlanes == 2) {
-        sum = _mm512_add_epi32(sum, _mm512_madd_epi16(sums[1], broadcast32(multipliers + 4)));
+        sum = _mm512_add_epi32(sum, _mm512_madd_epi16(sums[1], broadcast32(multiplier + 4)));
       }
-      return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scales, total);
+      const __m512 correction = broadcast_float(record + correction_offset(kPlanes, 0));
+      return _mm512_fmadd_ps(_mm512_add_ps(_mm512_cvtepi32_ps(sum), correction), scales, total);
     }
   }
 };
 
+/// One k-step of a block; step 0 sets the sums.
 template <typename Dot, int kPlanes, int kRows>
 inline void dot_step(__m512i (&sums)[kRows][kPlanes], __m512i weights, const std::uint8_t* const* records, int step) {
   for (int r = 0; r < kRows; ++r) {
     for (int p = 0; p < kPlanes; ++p) {
-      sums[r][p] = Dot::add(sums[r][p], weights, broadcast32(records[r] + p * kBlockK + step * 4));
+      const __m512i x = broadcast32(records[r] + p * kBlockK + step * 4);
+      sums[r][p] = step == 0 ? Dot::first(records[r], p, weights, x) : Dot::add(sums[r][p], weights, x);
       pin(sums[r][p]);
     }
   }
@@ -104,9 +112,6 @@ void stream_rows(const std::uint8_t* strip, int groups, const std::uint8_t* cons
       prefetch(codes + kPrefetchBytes);
       prefetch(codes + kPrefetchBytes + 64);
       __m512i sums[kRows][kPlanes];
-      for (int r = 0; r < kRows; ++r) {
-        for (int p = 0; p < kPlanes; ++p) sums[r][p] = Dot::open(records[r], p);
-      }
       for (int line = 0; line < 2; ++line) {
         const __m512i packed = _mm512_load_si512(codes + line * 64);
         const __m512i odd = _mm512_and_si512(_mm512_srli_epi16(packed, 4), nibble);
@@ -160,9 +165,6 @@ void panel_rows(const std::uint8_t* panel, int groups, const std::uint8_t* const
   }
   for (int b = 0; b < groups * kGroupBlocks; ++b, panel += kPanelBlockBytes) {
     __m512i sums[kRows][kPlanes];
-    for (int r = 0; r < kRows; ++r) {
-      for (int p = 0; p < kPlanes; ++p) sums[r][p] = Dot::open(records[r], p);
-    }
     for (int step = 0; step < 4; ++step) {
       dot_step<Dot, kPlanes, kRows>(sums, _mm512_load_si512(panel + step * kPanelStepBytes), records, step);
     }

@@ -49,7 +49,7 @@ void add_block(const std::uint8_t* panel, const std::uint8_t* record, float* c) 
   std::array<std::int32_t, kBlockK> x{};
   for (int k = 0; k < kBlockK; ++k) x[k] = kPlanes == 1 ? planes[k] : planes[k] * 256 + planes[kBlockK + k];
   float multiplier = 0.0F;
-  std::memcpy(&multiplier, record + kPlanes * (kBlockK + 4), sizeof(multiplier));
+  std::memcpy(&multiplier, record + multiplier_offset(kPlanes, 0), sizeof(multiplier));
   std::array<float, kStripRows> scales{};
   std::memcpy(scales.data(), panel + kPanelCodeBytes, sizeof(scales));
   for (int row = 0; row < kStripRows; ++row) {

@@ -24,7 +24,7 @@ void place_row(std::uint8_t* strip, int row, std::int64_t k, const std::uint8_t*
   for (std::int64_t b = 0; b < k / kBlockK; ++b) {
     std::uint8_t* group = strip + (b / kGroupBlocks) * kGroupBytes;
     const int block = static_cast<int>(b % kGroupBlocks);
-    group[scale_offset(row, block)] = scales[b];
+    group[scale_offset(row, block)] = scales[b] & 0x7F;  // 0x80 is a signed e4m3's -0, which reads as 0
     for (int line = 0; line < 2; ++line) {
       std::uint32_t packed = 0;  // codes 8 * line .. 8 * line + 7, the first in the lowest nibble
       std::memcpy(&packed, codes + b * (kBlockK / 2) + line * 4, sizeof(packed));

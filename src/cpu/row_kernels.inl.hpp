@@ -23,33 +23,33 @@ std::int32_t largest_bits(const float* x, std::int64_t n) {
   return largest;
 }
 
-inline std::uint32_t pair_word(std::int32_t low, std::int32_t high) {
-  return static_cast<std::uint16_t>(low) | (static_cast<std::uint32_t>(static_cast<std::uint16_t>(high)) << 16U);
+template <typename T>
+inline void store(std::uint8_t* p, T value) {
+  std::memcpy(p, &value, sizeof(value));
 }
 
-inline void store_word(std::uint8_t* p, std::uint32_t word) { std::memcpy(p, &word, sizeof(word)); }
+/// Two equal int16.
+inline std::int32_t pair_of(std::int32_t m) { return (m & 0xFFFF) | (m << 16); }
 
 /// Fills in the corrections and multipliers of a record whose planes are set.
 inline void finish_record(std::uint8_t* record, RowFormat format, float multiplier) {
   const int planes = planes_of(format);
+  std::int32_t correction = 0;  // of all planes as one number
   for (int p = 0; p < planes; ++p) {
     const auto* plane = reinterpret_cast<const std::int8_t*>(record) + p * kBlock;
-    std::uint8_t* correction = record + planes * kBlock + p * 4;
-    std::uint8_t* factor = record + planes * (kBlock + 4) + p * 4;
-    std::array<std::int32_t, 4> sums{};  // of the k with k % 4 == 0, 1, 2, 3
-    for (int step = 0; step < kBlock; step += 4) {
-      for (int k = 0; k < 4; ++k) sums[static_cast<std::size_t>(k)] += plane[step + k];
-    }
-    const std::int32_t low = -kWeightOffset * (sums[0] + sums[1]);
-    const std::int32_t high = -kWeightOffset * (sums[2] + sums[3]);
-    if (format == RowFormat::codes_pair16 || format == RowFormat::wide_pair16) {
-      store_word(correction, pair_word(low, high));
+    std::int32_t sum = 0;
+    for (int k = 0; k < kBlock; ++k) sum += plane[k];
+    correction = correction * 256 - kWeightOffset * sum;
+    if (is_pair16(format)) {
       const auto m = static_cast<std::int32_t>(multiplier) * (planes == 2 && p == 0 ? 256 : 1);
-      store_word(factor, pair_word(m, m));
+      store(record + multiplier_offset(planes, p), pair_of(m));
     } else {
-      store_word(correction, static_cast<std::uint32_t>(low + high));
-      store_word(factor, std::bit_cast<std::uint32_t>(multiplier));
+      store(record + multiplier_offset(planes, p), multiplier);
+      store(record + correction_offset(planes, p), -kWeightOffset * sum);
     }
+  }
+  if (is_pair16(format)) {
+    store(record + correction_offset(planes, 0), static_cast<float>(correction) * multiplier);
   }
 }
 

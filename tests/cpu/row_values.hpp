@@ -23,8 +23,8 @@ inline double record_value(const std::uint8_t* record, RowFormat format, int k) 
   if (format == RowFormat::bf16) return to_float(read_as<bf16>(record + 2 * (k / 4 * 4 + k % 2 * 2 + k % 4 / 2)));
   const int planes = planes_of(format);
   const auto plane = [&](int p) { return static_cast<double>(static_cast<std::int8_t>(record[p * kBlock + k])); };
-  const std::uint8_t* last_multiplier = record + planes * (kBlock + 4) + (planes - 1) * 4;
-  const bool pair = format == RowFormat::codes_pair16 || format == RowFormat::wide_pair16;
+  const std::uint8_t* last_multiplier = record + multiplier_offset(planes, planes - 1);
+  const bool pair = is_pair16(format);
   const double m = pair ? read_as<std::int16_t>(last_multiplier) : read_as<float>(last_multiplier);
   return m * (planes == 1 ? plane(0) : 256.0 * plane(0) + plane(1));
 }
