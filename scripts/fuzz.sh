@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of a build for a while; a crash, a leak or a slow input fails.
+# Runs every fuzz target of a build for a while, from the seeds in fuzz/corpus; a crash, a leak or a slow input fails.
 #   scripts/fuzz.sh BUILD_DIR          FUZZ_SECONDS=20 each
 set -euo pipefail
 build=${1:?usage: scripts/fuzz.sh BUILD_DIR}
@@ -14,9 +14,15 @@ for target in "${targets[@]}"; do
   found="$build/fuzz/findings/$name"
   mkdir -p "$found/corpus"
   seeds=()
-  [ -d "$root/fuzz/corpus/$name" ] && seeds=("$root/fuzz/corpus/$name")
-  echo "fuzz: $name for $seconds s"
-  "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
-    -artifact_prefix="$found/" "$found/corpus" "${seeds[@]}" </dev/null
+  for corpus in "$root"/fuzz/corpus/*/; do  # corpus/safetensors seeds safetensors_header_fuzzer
+    case "$name" in "$(basename "$corpus")"*) seeds+=("$corpus") ;; esac
+  done
+  if ! "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="$found/" "$found/corpus" "${seeds[@]}" </dev/null >"$found/log" 2>&1; then
+    tail -n 60 "$found/log" >&2
+    echo "fuzz: $name found something; the input is in $found" >&2
+    exit 1
+  fi
+  echo "fuzz: $name: $(awk '/number_of_executed_units/ { print $2 }' "$found/log") inputs in $seconds s"
 done
 echo "fuzz: ${#targets[@]} targets ran without a finding"
