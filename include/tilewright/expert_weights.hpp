@@ -49,6 +49,10 @@ struct ExpertWeights {
   std::int64_t intermediate = 0;  ///< I of this rank, TP padding included
   int first_expert = 0;           ///< global id of experts[0] under expert parallelism
   int global_experts = 0;         ///< experts of the layer over all ranks
+  /// The largest gate or up input scale over all experts of the layer, this rank's or not: w4a4 quantizes GEMM1's
+  /// activations once for all experts, and every rank must do it alike. None: the largest of `experts`, which is right
+  /// only where they are all the layer's; dynamic where no expert has one.
+  std::optional<float> layer_input_scale;
   bool gated = true;
   std::shared_ptr<const void> storage;  ///< keeps the mapped files behind the views alive
   /// Tells the operating system that the pages behind an expert are not needed any more (once it is packed).

@@ -1,4 +1,4 @@
-// The activations' static scales, expert by expert, with gaps filled.
+// The activations' static scales, expert by expert and for the layer, with gaps filled.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,11 @@
 
 namespace tilewright {
 
-/// Sets input_scale of each local expert's matrices. Gate and up see the same activations and fill each other's gaps.
-/// An expert that calibration never reached gets the largest scale of all the layer's experts, so that the result does
-/// not depend on the expert-parallel degree; where no expert has one, none gets one.
-Status set_input_scales(const LayerTensors& layer, const ExpertRange& range, std::vector<Nvfp4Expert>& experts,
+/// Sets input_scale of each local expert's matrices, and layer_input_scale over all experts of the layer. Gate and up
+/// see the same activations and fill each other's gaps. An expert that calibration never reached gets the largest scale
+/// of all the layer's experts, so that the result does not depend on the expert-parallel degree; where no expert has
+/// one, none gets one.
+Status set_input_scales(const LayerTensors& layer, const ExpertRange& range, ExpertWeights& weights,
                         std::vector<Finding>* findings);
 
 }  // namespace tilewright

@@ -85,7 +85,7 @@ class LayerLoader {
       TILEWRIGHT_ASSIGN(Nvfp4Expert expert, load_expert(range.first + local, slice));
       weights.experts.push_back(expert);
     }
-    TILEWRIGHT_TRY(set_input_scales(layer_, range, weights.experts, findings_));
+    TILEWRIGHT_TRY(set_input_scales(layer_, range, weights, findings_));
     weights.hidden = survey_.hidden;
     weights.intermediate = weights.experts.front().down.cols;
     report_survey();

@@ -2,8 +2,8 @@
 //
 // An input scale is a multiplier, amax / 2688 (ModelOpt's input_scale); the quantization multiplier S is its fp32
 // reciprocal. The activations of GEMM1 are quantized once for all experts, so they take one scale: the largest over
-// gate and up of the layer's experts. The intermediate of an expert takes that expert's own down scale. Without a
-// scale in the checkpoint a row is scaled by its own amax.
+// gate and up of all the layer's experts, also of those on other ranks. The intermediate of an expert takes that
+// expert's own down scale. Without a scale in the checkpoint a row is scaled by its own amax.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,10 @@
 
 namespace tilewright::cpu {
 
-/// The largest gate or up input scale of the experts that live here; none when no expert has one. Ranks of an
-/// expert-parallel group agree only if each expert's scale is already the layer's.
+/// The layer's scale where the weights carry it, so that ranks of an expert-parallel group agree; else the largest gate
+/// or up input scale of the experts that live here; none when no expert has one.
 inline std::optional<float> gemm1_input_scale(const ExpertWeights& weights) {
+  if (weights.layer_input_scale) return weights.layer_input_scale;
   std::optional<float> largest;
   for (const Nvfp4Expert& expert : weights.experts) {
     for (const Nvfp4Matrix* matrix : {&expert.gate, &expert.up}) {
@@ -50,19 +51,29 @@ inline float quant_multiplier(float input_scale) { return 1.0F / input_scale; }
 /// The input of a slot whose router weight scales the expert's input: the fp32 product, rounded to bf16.
 inline bf16 scaled_input(bf16 x, float weight) { return to_bf16(to_float(x) * weight); }
 
-/// A `corrupt` error that names expert and matrix where an input scale is not a normal number above 0.
+/// A multiplier whose reciprocal is finite.
+inline bool usable_input_scale(std::optional<float> scale) {
+  return !scale || (std::isnormal(*scale) && *scale > 0.0F);
+}
+
+/// A `corrupt` error that names expert and matrix, or the layer, where an input scale is not a normal number above 0.
 inline Status check_input_scales(const ExpertWeights& weights) {
+  constexpr const char* kRemedy = "run w4a16, which needs no input scale, or calibrate the checkpoint again";
   for (std::size_t e = 0; e < weights.experts.size(); ++e) {
     const Nvfp4Expert& expert = weights.experts[e];
     for (const auto& [name, matrix] : {std::pair{"gate", &expert.gate}, {"up", &expert.up}, {"down", &expert.down}}) {
-      if (!matrix->input_scale || (std::isnormal(*matrix->input_scale) && *matrix->input_scale > 0.0F)) continue;
+      if (usable_input_scale(matrix->input_scale)) continue;
       return fail(ErrorCode::corrupt,
                   "expert " + std::to_string(weights.first_expert + static_cast<int>(e)) + " " + name +
                       " has input scale " + std::to_string(*matrix->input_scale) + ", not a normal number above 0",
-                  "run w4a16, which needs no input scale, or calibrate the checkpoint again");
+                  kRemedy);
     }
   }
-  return {};
+  if (usable_input_scale(weights.layer_input_scale)) return {};
+  return fail(
+      ErrorCode::corrupt,
+      "the layer has input scale " + std::to_string(*weights.layer_input_scale) + ", not a normal number above 0",
+      kRemedy);
 }
 
 }  // namespace tilewright::cpu

@@ -1,5 +1,6 @@
 // Slices of a layer: whatever the degrees, the ranks together hold the whole.
 #include <algorithm>
+#include <optional>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -185,6 +186,43 @@ TEST(Slicing, NamesARankOrDegreeThatDoesNotExist) {
     ASSERT_FALSE(weights);
     EXPECT_EQ(weights.error().code, ErrorCode::invalid_argument) << weights.error().message();
   }
+}
+
+/// What every rank of `ep` says that the layer's input scale is.
+std::vector<std::optional<float>> layer_input_scales(const Checkpoint& checkpoint, int ep) {
+  std::vector<std::optional<float>> scales;
+  for (int rank = 0; rank < ep; ++rank) {
+    const auto weights = checkpoint.load_layer(0, Slice{1, 0, ep, rank});
+    EXPECT_TRUE(weights) << weights.error().message();
+    scales.push_back(weights ? weights->layer_input_scale : std::nullopt);
+  }
+  return scales;
+}
+
+TEST(Slicing, EveryRankKnowsTheLargestInputScaleOfTheLayer) {
+  for (const bool gated : {true, false}) {
+    LayerBytes layer = random_layer(6, 32, 32, gated, 7);  // input scales of 2^-6 and less
+    layer.experts[4].up.input_scale = 0.5F;
+    layer.experts[1].down.input_scale = 2.0F;  // not of GEMM1
+    for (const auto dialect : {Dialect::modelopt, Dialect::compressed_tensors}) {
+      TensorSet set;
+      add_single(set, layer, "model.layers.0.mlp.experts", dialect);
+      const TemporaryDirectory directory;
+      const Checkpoint checkpoint = open_set(set, directory);
+      for (const int ep : {1, 3}) {
+        EXPECT_EQ(layer_input_scales(checkpoint, ep), std::vector<std::optional<float>>(ep, 0.5F));
+      }
+    }
+  }
+}
+
+TEST(Slicing, NoRankHasALayerInputScaleWhereNoExpertHasOne) {
+  LayerBytes layer = random_layer(4, 32, 32, true, 8);
+  for (ExpertBytes& expert : layer.experts) {
+    for (MatrixBytes* matrix : {&expert.gate, &expert.up}) matrix->input_scale.reset();
+  }
+  const TemporaryDirectory directory;
+  EXPECT_EQ(layer_input_scales(write_layer(layer, directory), 2), std::vector<std::optional<float>>(2));
 }
 
 TEST(Slicing, CountsRowsOfAnErrorAsTheFileDoes) {

@@ -71,6 +71,21 @@ TEST(PackedExperts, PadsRowsThatDoNotFillAStripWithZeros) {
   EXPECT_EQ(packed->bytes(), expected);
 }
 
+TEST(PackedExperts, PacksAScaleByteOfNegativeZeroAsZero) {
+  Weights weights;
+  ExpertWeights layer = weights.random_layer(32, 48, 1, false, false);
+  Nvfp4Matrix& up = layer.experts[0].up;
+  std::vector<std::uint8_t> scales(up.scales, up.scales + up.rows * up.cols / kBlock);
+  constexpr int kRow = 17;
+  scales[kRow * 2 + 1] = 0x80;
+  up.scales = scales.data();
+  const auto packed = PackedExperts::pack(layer, 1);
+  ASSERT_TRUE(packed) << packed.error().message();
+  const std::uint8_t* strip = (*packed)[0].gemm1.strip(kRow / kStripRows);
+  EXPECT_EQ(strip[scale_offset(kRow % kStripRows, 1)], 0);
+  EXPECT_EQ(strip[scale_offset(kRow % kStripRows, 0)], scales[kRow * 2]);  // and its neighbour as it was
+}
+
 TEST(PackedExperts, GivesBackThePagesOfEachExpertOnceItIsPacked) {
   Weights weights;
   ExpertWeights layer = weights.random_layer(32, 16, 3, true, false);

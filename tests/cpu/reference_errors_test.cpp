@@ -77,5 +77,10 @@ TEST_F(ReferenceErrors, AnInputScaleThatIsNotPositiveNamesExpertAndMatrixUnderW4
   }
 }
 
+TEST_F(ReferenceErrors, ALayersInputScaleThatIsNotPositiveIsNamedUnderW4a4) {
+  layer.layer_input_scale = 1e-40F;  // of another rank's expert: every expert here is sound
+  expect_refused(ErrorCode::corrupt, {"the layer has input scale", "w4a16"}, Precision::w4a4);
+}
+
 }  // namespace
 }  // namespace tilewright::cpu

@@ -264,6 +264,14 @@ TEST(ReferenceLayer, OneInputScaleServesGemm1OfAllExperts) {
   EXPECT_EQ(run(layer, {}, Precision::w4a4, x, routed), before);
 }
 
+TEST(ReferenceLayer, TheLayersInputScaleWinsOverTheLocalExperts) {
+  Weights weights;
+  ExpertWeights layer = weights.random_layer(32, 48, 3, true, true);
+  const float local = *gemm1_input_scale(layer);
+  layer.layer_input_scale = local * 3.0F;
+  EXPECT_EQ(*gemm1_input_scale(layer), local * 3.0F);
+}
+
 TEST(ReferenceLayer, ARowOfZerosIsQuantizedToZeros) {
   Weights weights;
   const ExpertWeights layer = weights.random_layer(32, 48, 1, true, false);

@@ -61,6 +61,26 @@ TEST(MoeLayer, SaysWhatItRunsOn) {
   EXPECT_EQ(layer.packed_bytes(), 3 * expert_bytes(experts));  // H and I are multiples of 64: nothing is padded
 }
 
+/// The outputs of two ranks that hold one half of the experts each, added.
+std::vector<float> sum_of_two_ranks(const ExpertWeights& whole, const MoeLayerOptions& options,
+                                    const std::vector<bf16>& x, const RoutedTokens& routed) {
+  const auto half = static_cast<int>(whole.experts.size() / 2);
+  std::vector<float> sum(static_cast<std::size_t>(routed.tokens * whole.hidden));
+  for (int rank = 0; rank < 2; ++rank) {
+    ExpertWeights part = whole;
+    part.experts.assign(whole.experts.begin() + rank * half, whole.experts.begin() + (rank + 1) * half);
+    part.first_expert = rank * half;
+    MoeLayer layer = make(part, softmax(routed.top_k), options);
+    std::vector<float> partial(sum.size());
+    EXPECT_TRUE(layer.run(x.data(), routed, partial.data()));
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += partial[i];
+  }
+  return sum;
+}
+
+/// Only the order of adding three fp32 terms differs.
+float most_by_order(float y) { return 1e-5F * std::fabs(y) + 1e-6F; }
+
 TEST(MoeLayer, RanksOfAnExpertParallelGroupAddUpToTheWhole) {
   cpu::Weights weights;
   const ExpertWeights whole = weights.random_layer(64, 48, 8, true, true);
@@ -69,18 +89,31 @@ TEST(MoeLayer, RanksOfAnExpertParallelGroupAddUpToTheWhole) {
   std::vector<float> y(320);
   MoeLayer all = make(whole, softmax(3));
   ASSERT_TRUE(all.run(x.data(), routed, y.data()));
-  std::vector<float> sum(320);
-  for (int rank = 0; rank < 2; ++rank) {
-    ExpertWeights part = whole;
-    part.experts.assign(whole.experts.begin() + rank * 4, whole.experts.begin() + rank * 4 + 4);
-    part.first_expert = rank * 4;
-    MoeLayer layer = make(part, softmax(3));
-    std::vector<float> partial(320);
-    ASSERT_TRUE(layer.run(x.data(), routed, partial.data()));
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += partial[i];
-  }
-  // Only the order of adding three fp32 terms differs.
-  for (std::size_t i = 0; i < sum.size(); ++i) EXPECT_NEAR(sum[i], y[i], 1e-5F * std::fabs(y[i]) + 1e-6F);
+  const std::vector<float> sum = sum_of_two_ranks(whole, {}, x, routed);
+  for (std::size_t i = 0; i < sum.size(); ++i) EXPECT_NEAR(sum[i], y[i], most_by_order(y[i]));
+}
+
+// Public reports of shared input scales under expert parallelism: https://github.com/vllm-project/vllm/pull/26135
+TEST(MoeLayer, RanksQuantizeActivationsAlikeWhereTheirExpertsInputScalesDiffer) {
+  cpu::Weights weights;
+  ExpertWeights whole = weights.random_layer(64, 48, 8, true, true);
+  whole.experts[6].up.input_scale = 5.0F * *cpu::gemm1_input_scale(whole);  // of the second rank only
+  const std::vector<bf16> x = weights.random_rows(5, 64);
+  const RoutedTokens routed = weights.random_routing(5, 3, 8);
+  MoeLayerOptions options;
+  options.precision = Precision::w4a4;
+  std::vector<float> y(320);
+  MoeLayer all = make(whole, softmax(3), options);
+  ASSERT_TRUE(all.run(x.data(), routed, y.data()));
+
+  const std::vector<float> apart = sum_of_two_ranks(whole, options, x, routed);
+  bool differs = false;
+  for (std::size_t i = 0; i < y.size(); ++i) differs = differs || std::fabs(apart[i] - y[i]) > most_by_order(y[i]);
+  EXPECT_TRUE(differs) << "the scales of this test do not tell ranks apart";
+
+  whole.layer_input_scale = cpu::gemm1_input_scale(whole);
+  const std::vector<float> sum = sum_of_two_ranks(whole, options, x, routed);
+  for (std::size_t i = 0; i < sum.size(); ++i) EXPECT_NEAR(sum[i], y[i], most_by_order(y[i]));
 }
 
 TEST(Backend, SaysThatThisBuildHasNoCuda) {
