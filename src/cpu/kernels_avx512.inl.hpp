@@ -83,15 +83,31 @@ struct IntegerDot {
 };
 
 /// One k-step of a block; step 0 sets the sums.
-template <typename Dot, int kPlanes, int kRows>
-inline void dot_step(__m512i (&sums)[kRows][kPlanes], __m512i weights, const std::uint8_t* const* records, int step) {
+template <typename Dot, int kStep, int kPlanes, int kRows>
+inline void dot_step(__m512i (&sums)[kRows][kPlanes], __m512i weights, const std::uint8_t* const* records,
+                     std::int64_t at) {
   for (int r = 0; r < kRows; ++r) {
     for (int p = 0; p < kPlanes; ++p) {
-      const __m512i x = broadcast32(records[r] + p * kBlockK + step * 4);
-      sums[r][p] = step == 0 ? Dot::first(records[r], p, weights, x) : Dot::add(sums[r][p], weights, x);
+      const __m512i x = broadcast32(records[r] + at + p * kBlockK + kStep * 4);
+      if constexpr (kStep == 0) {
+        sums[r][p] = Dot::first(records[r] + at, p, weights, x);
+      } else {
+        sums[r][p] = Dot::add(sums[r][p], weights, x);
+      }
       pin(sums[r][p]);
     }
   }
+}
+
+/// One 64-byte line of codes: two k-steps.
+template <typename Dot, int kLine, int kPlanes, int kRows>
+inline void decode_line(__m512i (&sums)[kRows][kPlanes], const std::uint8_t* codes, __m512i table, __m512i nibble,
+                        const std::uint8_t* const* records, std::int64_t at) {
+  const __m512i packed = _mm512_load_si512(codes + kLine * 64);
+  const __m512i odd = _mm512_and_si512(_mm512_srli_epi16(packed, 4), nibble);
+  dot_step<Dot, 2 * kLine, kPlanes, kRows>(sums, _mm512_shuffle_epi8(table, _mm512_and_si512(packed, nibble)), records,
+                                           at);
+  dot_step<Dot, 2 * kLine + 1, kPlanes, kRows>(sums, _mm512_shuffle_epi8(table, odd), records, at);
 }
 
 template <bool kVnni, int kPlanes, int kRows>
@@ -100,7 +116,9 @@ void stream_rows(const std::uint8_t* strip, int groups, const std::uint8_t* cons
   const __m512i table = weight_table();
   const __m512i nibble = _mm512_set1_epi8(0x0F);
   __m512 total[kRows];
+  // Fixed pointers and one offset: GCC would keep advancing pointers in a vector on the stack.
   const std::uint8_t* records[kRows];
+  std::int64_t at = 0;
   for (int r = 0; r < kRows; ++r) {
     total[r] = _mm512_setzero_ps();
     records[r] = rows[r];
@@ -112,18 +130,13 @@ void stream_rows(const std::uint8_t* strip, int groups, const std::uint8_t* cons
       prefetch(codes + kPrefetchBytes);
       prefetch(codes + kPrefetchBytes + 64);
       __m512i sums[kRows][kPlanes];
-      for (int line = 0; line < 2; ++line) {
-        const __m512i packed = _mm512_load_si512(codes + line * 64);
-        const __m512i odd = _mm512_and_si512(_mm512_srli_epi16(packed, 4), nibble);
-        dot_step<Dot, kPlanes, kRows>(sums, _mm512_shuffle_epi8(table, _mm512_and_si512(packed, nibble)), records,
-                                      2 * line);
-        dot_step<Dot, kPlanes, kRows>(sums, _mm512_shuffle_epi8(table, odd), records, 2 * line + 1);
-      }
+      decode_line<Dot, 0, kPlanes, kRows>(sums, codes, table, nibble, records, at);
+      decode_line<Dot, 1, kPlanes, kRows>(sums, codes, table, nibble, records, at);
       const __m512 scales = block_scales(strip + scale_offset(0, b));
       for (int r = 0; r < kRows; ++r) {
-        total[r] = Dot::close(sums[r], records[r], scales, total[r]);
-        records[r] += Dot::kRecordBytes;
+        total[r] = Dot::close(sums[r], records[r] + at, scales, total[r]);
       }
+      at += Dot::kRecordBytes;
     }
   }
   for (int r = 0; r < kRows; ++r) {
@@ -158,21 +171,24 @@ template <bool kVnni, int kPlanes, int kRows>
 void panel_rows(const std::uint8_t* panel, int groups, const std::uint8_t* const* rows, float* c) {
   using Dot = IntegerDot<kVnni, kPlanes>;
   __m512 total[kRows];
+  // Fixed pointers and one offset: GCC would keep advancing pointers in a vector on the stack.
   const std::uint8_t* records[kRows];
+  std::int64_t at = 0;
   for (int r = 0; r < kRows; ++r) {
     total[r] = _mm512_loadu_ps(c + r * kStripRows);
     records[r] = rows[r];
   }
   for (int b = 0; b < groups * kGroupBlocks; ++b, panel += kPanelBlockBytes) {
     __m512i sums[kRows][kPlanes];
-    for (int step = 0; step < 4; ++step) {
-      dot_step<Dot, kPlanes, kRows>(sums, _mm512_load_si512(panel + step * kPanelStepBytes), records, step);
-    }
+    dot_step<Dot, 0, kPlanes, kRows>(sums, _mm512_load_si512(panel), records, at);
+    dot_step<Dot, 1, kPlanes, kRows>(sums, _mm512_load_si512(panel + kPanelStepBytes), records, at);
+    dot_step<Dot, 2, kPlanes, kRows>(sums, _mm512_load_si512(panel + 2 * kPanelStepBytes), records, at);
+    dot_step<Dot, 3, kPlanes, kRows>(sums, _mm512_load_si512(panel + 3 * kPanelStepBytes), records, at);
     const __m512 scales = _mm512_load_ps(panel + 4 * kPanelStepBytes);
     for (int r = 0; r < kRows; ++r) {
-      total[r] = Dot::close(sums[r], records[r], scales, total[r]);
-      records[r] += Dot::kRecordBytes;
+      total[r] = Dot::close(sums[r], records[r] + at, scales, total[r]);
     }
+    at += Dot::kRecordBytes;
   }
   for (int r = 0; r < kRows; ++r) _mm512_storeu_ps(c + r * kStripRows, total[r]);
 }

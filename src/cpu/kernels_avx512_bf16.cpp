@@ -46,6 +46,7 @@ template <int kRows>
 void stream_bf16_rows(const std::uint8_t* strip, int groups, const std::uint8_t* const* rows, float* c) {
   __m512 total[kRows];
   const std::uint8_t* records[kRows];
+  std::int64_t at = 0;
   for (int r = 0; r < kRows; ++r) {
     total[r] = _mm512_setzero_ps();
     records[r] = rows[r];
@@ -63,12 +64,12 @@ void stream_bf16_rows(const std::uint8_t* strip, int groups, const std::uint8_t*
         __m512 even = _mm512_setzero_ps();
         __m512 odd = _mm512_setzero_ps();
         for (int p = 0; p < kPairs; p += 2) {
-          even = dot_bf16(even, pairs[p], broadcast32(records[r] + 4 * p));
-          odd = dot_bf16(odd, pairs[p + 1], broadcast32(records[r] + 4 * p + 4));
+          even = dot_bf16(even, pairs[p], broadcast32(records[r] + at + 4 * p));
+          odd = dot_bf16(odd, pairs[p + 1], broadcast32(records[r] + at + 4 * p + 4));
         }
         total[r] = _mm512_fmadd_ps(_mm512_add_ps(even, odd), scales, total[r]);
-        records[r] += kRecord;
       }
+      at += kRecord;
     }
   }
   for (int r = 0; r < kRows; ++r) {
