@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,13 +32,14 @@ struct CpuOptions {
 /// Measures the machine's limits, again at every call, so that a benchmark can alternate them with what it measures.
 class CpuMeter {
  public:
-  /// Takes 256 MiB to read from. `unsupported` where the tier does not run here.
-  static Result<CpuMeter> create(const CpuOptions& options);
+  /// Reads from `memory` where that is large enough to be no cache's (128 MiB; a layer's packed weights, say), which
+  /// must then outlive the meter; otherwise from 256 MiB of its own. `unsupported` where the tier does not run here.
+  static Result<CpuMeter> create(const CpuOptions& options, std::span<const std::uint8_t> memory = {});
   CpuMeter(CpuMeter&&) noexcept;
   CpuMeter& operator=(CpuMeter&&) noexcept;
   ~CpuMeter();
 
-  /// GB/s of one pass over the buffer by all threads.
+  /// GB/s of one pass over the memory (256 MiB of it at most) by all threads.
   double read_GBps();
 
   /// Multiply-adds a second of the precision's dot-product instruction, all threads, operands in registers.

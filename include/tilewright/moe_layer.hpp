@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,9 @@ class MoeLayer {
   Status run(const bf16* x, int tokens, const float* logits, const std::vector<float>& bias, float* y);
 
   [[nodiscard]] std::int64_t hidden() const;
-  [[nodiscard]] std::int64_t packed_bytes() const;       ///< weights and scales as packed, padding included
+  [[nodiscard]] std::int64_t packed_bytes() const;  ///< weights and scales as packed, padding included
+  /// The packed weights, for measuring the bandwidth that they are read with; valid as long as the layer.
+  [[nodiscard]] std::span<const std::uint8_t> packed_memory() const;
   [[nodiscard]] const MoeLayerOptions& options() const;  ///< with defaults filled in
 
  private:

@@ -219,7 +219,7 @@ CpuExperts& CpuExperts::operator=(CpuExperts&&) noexcept = default;
 CpuExperts::~CpuExperts() = default;
 
 std::int64_t CpuExperts::hidden() const { return state_->packed.hidden(); }
-std::int64_t CpuExperts::packed_bytes() const { return state_->packed.bytes(); }
+std::span<const std::uint8_t> CpuExperts::packed_memory() const { return state_->packed.memory(); }
 
 Result<CpuExperts> CpuExperts::create(const ExpertWeights& weights, const Activation& activation,
                                       const CpuExpertsOptions& options) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "cpu/isa.hpp"
 #include "tilewright/activation.hpp"
@@ -37,7 +38,7 @@ class CpuExperts {
   Status run(const bf16* x, const RoutedTokens& routed, float* y);
 
   [[nodiscard]] std::int64_t hidden() const;
-  [[nodiscard]] std::int64_t packed_bytes() const;
+  [[nodiscard]] std::span<const std::uint8_t> packed_memory() const;
 
  private:
   struct State;

@@ -18,8 +18,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kReadBytes = std::int64_t{256} << 20;
-constexpr std::int64_t kReadChunk = std::int64_t{1} << 20;
+constexpr std::size_t kReadBytes = std::size_t{256} << 20;
+constexpr std::size_t kReadChunk = std::size_t{1} << 20;
 constexpr double kDotSeconds = 0.01;  ///< how long one measurement of the dot-product rate runs
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -46,8 +46,8 @@ std::int64_t cache_bytes(int name) { return std::max(0L, sysconf(name)); }
 std::uint64_t read_chunk(const std::uint8_t* from) {
   const auto* words = reinterpret_cast<const std::uint64_t*>(from);
   std::uint64_t sums[8] = {};
-  for (std::int64_t i = 0; i < kReadChunk / 8; i += 8) {
-    for (int j = 0; j < 8; ++j) sums[j] ^= words[i + j];
+  for (std::size_t i = 0; i < kReadChunk / 8; i += 8) {
+    for (std::size_t j = 0; j < 8; ++j) sums[j] ^= words[i + j];
   }
   return sums[0] ^ sums[1] ^ sums[2] ^ sums[3] ^ sums[4] ^ sums[5] ^ sums[6] ^ sums[7];
 }
@@ -79,31 +79,37 @@ CpuMeter::CpuMeter(CpuMeter&&) noexcept = default;
 CpuMeter& CpuMeter::operator=(CpuMeter&&) noexcept = default;
 CpuMeter::~CpuMeter() = default;
 
-Result<CpuMeter> CpuMeter::create(const CpuOptions& options) {
+Result<CpuMeter> CpuMeter::create(const CpuOptions& options, std::span<const std::uint8_t> memory) {
   cpu::IsaTier tier = cpu::best_tier();
   if (!options.isa.empty()) {
     TILEWRIGHT_ASSIGN(tier, cpu::select_tier(options.isa));
   }
-  const int threads = options.threads > 0 ? std::min(options.threads, usable_cores()) : usable_cores();
-  TILEWRIGHT_ASSIGN(auto memory, cpu::allocate_weights(kReadBytes));
-  // Written once: untouched anonymous pages all map to one page of zeros, which would be read from cache.
-  for (std::int64_t i = 0; i < kReadBytes; i += 64) memory.get()[i] = static_cast<std::uint8_t>(i / 64);
-  return CpuMeter(std::make_unique<State>(tier, threads, std::move(memory)));
+  auto state =
+      std::make_unique<State>(tier, options.threads > 0 ? std::min(options.threads, usable_cores()) : usable_cores());
+  state->memory = memory;
+  if (memory.size() < kReadBytes / 2) {
+    TILEWRIGHT_ASSIGN(state->owned, cpu::allocate_weights(kReadBytes));
+    // Written once: untouched anonymous pages all map to one page of zeros, which would be read from cache.
+    for (std::size_t i = 0; i < kReadBytes; i += 64) state->owned.get()[i] = static_cast<std::uint8_t>(i / 64);
+    state->memory = {state->owned.get(), kReadBytes};
+  }
+  state->memory = state->memory.first(std::min(state->memory.size(), kReadBytes) / kReadChunk * kReadChunk);
+  return CpuMeter(std::move(state));
 }
 
 double CpuMeter::read_GBps() {
   std::atomic<std::uint64_t> sum = 0;
-  const std::uint8_t* memory = state_->memory.get();
+  const std::span<const std::uint8_t> memory = state_->memory;
   const auto start = Clock::now();
   state_->arena.execute([&] {
-    tbb::parallel_for(std::int64_t{0}, kReadBytes / kReadChunk, [&](std::int64_t chunk) {
-      sum.fetch_xor(read_chunk(memory + chunk * kReadChunk), std::memory_order_relaxed);
+    tbb::parallel_for(std::size_t{0}, memory.size() / kReadChunk, [&](std::size_t chunk) {
+      sum.fetch_xor(read_chunk(memory.data() + chunk * kReadChunk), std::memory_order_relaxed);
     });
   });
   const double seconds = seconds_since(start);
   const volatile std::uint64_t keep = sum.load();
   static_cast<void>(keep);
-  return static_cast<double>(kReadBytes) / seconds * 1e-9;
+  return static_cast<double>(memory.size()) / seconds * 1e-9;
 }
 
 double CpuMeter::dot_rate(Precision precision) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "cpu/tile_layout.hpp"
@@ -42,6 +43,9 @@ class PackedExperts {
   [[nodiscard]] bool gated() const { return gated_; }
   /// Bytes held, padding included.
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::span<const std::uint8_t> memory() const {
+    return {memory_.get(), static_cast<std::size_t>(bytes_)};
+  }
 
  private:
   std::vector<PackedExpert> experts_;

@@ -61,7 +61,8 @@ Status MoeLayer::run(const bf16* x, int tokens, const float* logits, const std::
 }
 
 std::int64_t MoeLayer::hidden() const { return state_->experts.hidden(); }
-std::int64_t MoeLayer::packed_bytes() const { return state_->experts.packed_bytes(); }
+std::int64_t MoeLayer::packed_bytes() const { return static_cast<std::int64_t>(packed_memory().size()); }
+std::span<const std::uint8_t> MoeLayer::packed_memory() const { return state_->experts.packed_memory(); }
 const MoeLayerOptions& MoeLayer::options() const { return state_->options; }
 
 std::int64_t expert_bytes(const ExpertWeights& weights) {

@@ -171,7 +171,7 @@ Result<LayerBench> bench_layer(const ModelFacts& model, const LayerBenchOptions&
   layer_options.isa = options.cpu.isa;
   layer_options.threads = options.cpu.threads;
   TILEWRIGHT_ASSIGN(MoeLayer layer, MoeLayer::create(weights, model.activation, model.routing, layer_options));
-  TILEWRIGHT_ASSIGN(CpuMeter meter, CpuMeter::create(options.cpu));
+  TILEWRIGHT_ASSIGN(CpuMeter meter, CpuMeter::create(options.cpu, layer.packed_memory()));
   Bench runner(model, options, weights, layer, meter);
   for (const int tokens : options.tokens) {
     if (tokens < 1) return fail(ErrorCode::invalid_argument, fmt::format("{} tokens", tokens), "use 1 or more");

@@ -83,8 +83,7 @@ Result<Answer> run_all(const Options& options, const LoadedLayer& layer) {
   if (!options.output.empty() && precisions.size() * tokens.size() > 1) {
     return fail(ErrorCode::invalid_argument, "--output can hold one result", "give one --tokens and one --precision");
   }
-  TILEWRIGHT_ASSIGN(CpuMeter meter, CpuMeter::create(options.cpu));
-  Answer answer{cpu_info(), meter.isa(), meter.threads(), 0, 0, {}};
+  Answer answer{cpu_info(), {}, 0, 0, 0, {}};
   Progress progress;
   for (const Precision precision : precisions) {
     progress.show(fmt::format("packing {} experts for {}", layer.weights.experts.size(), to_string(precision)));
@@ -94,6 +93,10 @@ Result<Answer> run_all(const Options& options, const LoadedLayer& layer) {
                                        {precision, Backend::cpu, options.cpu.isa, options.cpu.threads}));
     answer.pack_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     answer.packed_bytes = packed.packed_bytes();
+    // Reads the packed weights themselves, so that measuring takes no memory of its own beside a large layer.
+    TILEWRIGHT_ASSIGN(CpuMeter meter, CpuMeter::create(options.cpu, packed.packed_memory()));
+    answer.isa = meter.isa();
+    answer.threads = meter.threads();
     for (const int count : tokens) {
       progress.show(fmt::format("{}, {} tokens", to_string(precision), count));
       TILEWRIGHT_ASSIGN(RunRow row, run_row(options, layer, packed, meter, count));
