@@ -69,9 +69,10 @@ struct CpuMeter::State {
   cpu::IsaTier tier;
   int threads;
   tbb::task_arena arena;
-  std::shared_ptr<std::uint8_t> memory;
+  std::shared_ptr<std::uint8_t> owned;
+  std::span<const std::uint8_t> memory;  ///< whole chunks
 
-  State(cpu::IsaTier t, int n, std::shared_ptr<std::uint8_t> m) : tier(t), threads(n), arena(n), memory(std::move(m)) {}
+  State(cpu::IsaTier t, int n) : tier(t), threads(n), arena(n) {}
 };
 
 CpuMeter::CpuMeter(std::unique_ptr<State> state) : state_(std::move(state)) {}
