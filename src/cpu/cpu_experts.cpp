@@ -170,13 +170,12 @@ Status CpuExperts::State::quantize_middles() {
   const std::int64_t width = packed.intermediate();
   middles.reset(static_cast<std::int64_t>(slots.sorted.size()), width, kernels->format, *rows);
   std::atomic<int> bad = -1;
-  tbb::parallel_for(0, packed.size(), [&](int e) {
-    tbb::parallel_for(slots.start[e], slots.start[e + 1], [&, e](std::int64_t i) {
-      ThreadScratch& t = scratch.local();
-      t.row.resize(static_cast<std::size_t>(width));
-      for (std::int64_t k = 0; k < width; ++k) t.row[k] = to_float(middle[i * width + k]);
-      if (!set_row(middles, i, packed[e].gemm2.input_scale, t)) bad = e;
-    });
+  tbb::parallel_for(std::int64_t{0}, middles.rows(), [&](std::int64_t i) {
+    const std::int32_t e = slots.sorted[i].expert;
+    ThreadScratch& t = scratch.local();
+    t.row.resize(static_cast<std::size_t>(width));
+    for (std::int64_t k = 0; k < width; ++k) t.row[k] = to_float(middle[i * width + k]);
+    if (!set_row(middles, i, packed[e].gemm2.input_scale, t)) bad = e;
   });
   if (bad >= 0) {
     return fail(

@@ -47,7 +47,7 @@ Status sort_slots(const RoutedTokens& routed, int first, int count, int global, 
   for (std::size_t i = 0; i < routed.ids.size(); ++i) {
     const std::int32_t e = local(i);
     if (e < 0 || e >= count) continue;
-    out.sorted[static_cast<std::size_t>(next[e]++)] = {static_cast<std::int32_t>(i / routed.top_k),
+    out.sorted[static_cast<std::size_t>(next[e]++)] = {static_cast<std::int32_t>(i / routed.top_k), e,
                                                        static_cast<std::int32_t>(i),
                                                        routed.scale_input ? 1.0F : routed.weights[i]};
   }

@@ -11,8 +11,9 @@ namespace tilewright::cpu {
 
 struct Slot {
   std::int32_t token;
-  std::int32_t index;  ///< position in the routed arrays: token * top_k + slot of the token
-  float weight;        ///< of the output
+  std::int32_t expert;  ///< local
+  std::int32_t index;   ///< position in the routed arrays: token * top_k + slot of the token
+  float weight;         ///< of the output
 };
 
 /// The slots of local expert e are sorted[start[e]] .. sorted[start[e + 1]), in token order.
