@@ -47,7 +47,7 @@ lint:  ## clang-format, clang-tidy and the generated pages
 
 format:  ## rewrite every source file with clang-format
 	@scripts/install-deps.sh ci
-	@git ls-files '*.hpp' '*.cpp' | xargs clang-format -i
+	@git ls-files '*.hpp' '*.cpp' '*.h' | xargs clang-format -i
 
 docs:  ## rewrite docs/performance.md from bench/results
 	@python3 scripts/performance_doc.py

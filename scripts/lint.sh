@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-mapfile -t sources < <(git ls-files '*.hpp' '*.cpp')
+mapfile -t sources < <(git ls-files '*.hpp' '*.cpp' '*.h')
 clang-format --dry-run -Werror "${sources[@]}"
 echo "lint: ${#sources[@]} files are formatted"
 [ "${1:-}" != --format ] || exit 0
