@@ -195,9 +195,9 @@ class SyntheticWriter {
     if (!facts_.routing.selection_bias) return;
     values.resize(static_cast<std::size_t>(facts_.experts));
     draw_normal(values, kDeviation, state);
-    bytes.resize(values.size() * sizeof(float));
-    std::memcpy(bytes.data(), values.data(), bytes.size());
-    buffers.push_back(std::move(bytes));
+    std::vector<std::uint8_t> bias(values.size() * sizeof(float));
+    std::memcpy(bias.data(), values.data(), bias.size());
+    buffers.push_back(std::move(bias));
     tensors.push_back({prefix + "e_score_correction_bias", DType::f32, {facts_.experts}, buffers.back()});
     ++report_.passed_through;
   }
