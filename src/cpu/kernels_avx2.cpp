@@ -14,15 +14,6 @@
 namespace tilewright::cpu {
 namespace {
 
-// A ue4m3 byte shifted into an fp32's exponent field has the value times 2^-120, subnormals included; the kernels
-// accumulate with that factor and take it off once at the end.
-constexpr int kScaleShift = 20;
-constexpr float kScaleUnbias = 0x1p120F;
-
-/// How far ahead of its use a weight line is asked for; two groups cover the latency that out-of-order execution does
-/// not (docs/kernels/cpu.md). Prefetching past the end of the weights is harmless.
-constexpr int kPrefetchBytes = 2 * kGroupBytes;
-
 inline void prefetch(const std::uint8_t* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
 
 inline __m256i broadcast32(const std::uint8_t* p) {

@@ -13,11 +13,6 @@
 namespace tilewright::cpu {
 namespace {  // NOLINT(google-build-namespaces,cert-dcl59-cpp): see above
 
-// As in the AVX2 kernels: a ue4m3 byte in an fp32's exponent field is the value times 2^-120.
-constexpr int kScaleShift = 20;
-constexpr float kScaleUnbias = 0x1p120F;
-constexpr int kPrefetchBytes = 2 * kGroupBytes;
-
 inline void prefetch(const std::uint8_t* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
 
 inline __m512i broadcast32(const std::uint8_t* p) {

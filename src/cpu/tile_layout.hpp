@@ -49,4 +49,13 @@ inline constexpr std::uint8_t kWeightTable[16] = {12, 13, 14, 15, 16, 18, 20, 24
 inline constexpr int kWeightOffset = 12;
 inline constexpr float kWeightUnit = 0.5F;  ///< what one step of the doubled code is worth
 
+// A ue4m3 byte shifted into an fp32's exponent field has the value times 2^-120, subnormals included; vector kernels
+// accumulate with that factor and take it off once at the end.
+inline constexpr int kScaleShift = 20;
+inline constexpr float kScaleUnbias = 0x1p120F;
+
+/// How far ahead of its use a weight line is asked for; two groups cover the latency that out-of-order execution does
+/// not (docs/kernels/cpu.md). Prefetching past the end of the weights is harmless.
+inline constexpr int kPrefetchBytes = 2 * kGroupBytes;
+
 }  // namespace tilewright::cpu
