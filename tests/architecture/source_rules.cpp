@@ -39,6 +39,7 @@ const std::map<std::string_view, Names>& public_headers() {
        {"arch.hpp", "catalogue.hpp", "cost.hpp", "cutlass.hpp", "device.hpp", "plan_render.hpp", "planner.hpp",
         "problem.hpp", "rejection.hpp", "schedule.hpp", "shared_memory.hpp"}},
       {"checkpoint", {"checkpoint.hpp", "checkpoint_report.hpp", "quantize.hpp", "safetensors.hpp"}},
+      {"inspect", {"binary_images.hpp"}},
       {"cpu", {"cpu_backend.hpp"}},
       {"moe", {"moe_layer.hpp"}},
       {"tune", {"layer_bench.hpp"}},
