@@ -113,6 +113,18 @@ struct CutlassRequest {
   bool operator==(const CutlassRequest&) const = default;
 };
 
+// Names as the command line and JSON have them: "4.7.0", "nvfp4", "void", "cooperative", "plain". An unknown one is
+// `invalid_argument` with the known ones.
+const char* to_string(CutlassVersion version);
+const char* to_string(CutlassOperand operand);
+const char* to_string(CutlassElement element);
+const char* to_string(CutlassWarps warps);
+const char* to_string(CutlassFusion fusion);
+Result<CutlassVersion> parse_cutlass_version(const std::string& name);
+Result<CutlassOperand> parse_cutlass_operand(const std::string& name);
+Result<CutlassElement> parse_cutlass_element(const std::string& name);
+Result<CutlassFusion> parse_cutlass_fusion(const std::string& name);
+
 /// One decision of the builders, in the order in which they take them.
 struct CutlassStep {
   std::string what;       ///< "mainloop schedule"
@@ -122,9 +134,11 @@ struct CutlassStep {
   std::string file;       ///< where CUTLASS decides it: "gemm/collective/builders/sm120_blockscaled_mma_builder.inl"
 };
 
-/// One member of the kernel's SharedStorage, or the padding before the next one. Bytes of all members sum to the total.
+/// One member of the kernel's SharedStorage, or the padding before the next one. Bytes of all members sum to the total,
+/// `reserved` to reserved_bytes. A member of no bytes is something that the builder reserved and the struct does not
+/// have. Under StageCount<N> nothing is reserved: the builder takes N as it is.
 struct CutlassStorage {
-  std::string name;  ///< "mainloop.smem_A", "epilogue.smem_C", "pipelines.mainloop", "padding"
+  std::string name;  ///< "tensors.mainloop.smem_A", "tensors.epilogue.smem_C", "pipelines.mainloop", "padding"
   std::int64_t offset = 0;
   std::int64_t bytes = 0;
   std::int64_t reserved = 0;  ///< what the builder's stage count set aside for it
