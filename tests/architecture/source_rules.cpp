@@ -37,7 +37,7 @@ const std::map<std::string_view, Names>& public_headers() {
         "routing.hpp", "scale_layout.hpp"}},
       {"schedule",
        {"arch.hpp", "catalogue.hpp", "cost.hpp", "cutlass.hpp", "device.hpp", "plan_render.hpp", "planner.hpp",
-        "problem.hpp", "rejection.hpp", "schedule.hpp", "shared_memory.hpp"}},
+        "problem.hpp", "rejection.hpp", "schedule.hpp", "shared_memory.hpp", "targets.hpp"}},
       {"checkpoint", {"checkpoint.hpp", "checkpoint_report.hpp", "quantize.hpp", "safetensors.hpp"}},
       {"inspect", {"binary_images.hpp"}},
       {"cpu", {"cpu_backend.hpp"}},
