@@ -36,7 +36,7 @@ const std::map<std::string_view, Names>& public_headers() {
        {"activation.hpp", "expert_weights.hpp", "float_types.hpp", "model.hpp", "nvfp4.hpp", "precision.hpp",
         "routing.hpp", "scale_layout.hpp"}},
       {"schedule",
-       {"arch.hpp", "catalogue.hpp", "cost.hpp", "cutlass.hpp", "device.hpp", "plan_render.hpp", "planner.hpp",
+       {"arch.hpp", "catalogue.hpp", "cost.hpp", "cutlass.hpp", "cutlass_render.hpp", "device.hpp", "plan_render.hpp", "planner.hpp",
         "problem.hpp", "rejection.hpp", "schedule.hpp", "shared_memory.hpp", "targets.hpp"}},
       {"checkpoint", {"checkpoint.hpp", "checkpoint_report.hpp", "quantize.hpp", "safetensors.hpp"}},
       {"inspect", {"binary_images.hpp"}},
