@@ -1,0 +1,122 @@
+"""Compiles rows of the CUTLASS oracle's tables: many in one translation unit, the failing ones alone.
+
+Only types and sizes are asked for, so g++ with CUTLASS's and CUDA's headers is enough; no nvcc and no GPU.
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import oracle_rows
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class CompileFailed(Exception):
+    pass
+
+
+class Compiler:
+    def __init__(self, headers, scratch, cxx="g++"):
+        self.scratch = pathlib.Path(scratch)
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        self.includes = [f"-I{path}" for path in [self.scratch, HERE, *headers]]
+        # The headers' static functions call the CUDA runtime; in sections of their own the linker drops them.
+        self.command = [cxx, "-std=c++17", "-O0", "-w", "-fdiagnostics-color=never", "-ffunction-sections"]
+        self._precompile()
+
+    def _run(self, arguments):
+        return subprocess.run([*self.command, *arguments, *self.includes], capture_output=True, text=True, check=False)
+
+    def _precompile(self):
+        # The copy in the scratch folder is found before the original, and with it its precompiled form.
+        prefix = self.scratch / "oracle_prefix.hpp"
+        prefix.write_text('#include "probe.hpp"\n')
+        compiled = self._run(["-x", "c++-header", str(prefix), "-o", str(prefix) + ".gch"])
+        if compiled.returncode != 0:
+            raise CompileFailed("CUTLASS's headers do not compile:\n" + compiled.stderr[:4000])
+
+    def _source(self, rows, numbers, name):
+        text = ['#include "oracle_prefix.hpp"\n']
+        for number in numbers:
+            # The line marker attributes a diagnostic to its row.
+            text.append(f'# 1 "row_{number}"\n' + oracle_rows.cpp_request(rows[number], f"Row{number}"))
+            text.append(f"void report{number}() {{ probe::report<Row{number}>({number}); }}\n")
+        text.append("int main() {\n" + "".join(f"  report{number}();\n" for number in numbers) + "}\n")
+        path = self.scratch / f"{name}.cpp"
+        path.write_text("".join(text))
+        return path
+
+    def first_error(self, row):
+        """The first diagnostic of a row that is compiled alone, or None where it compiles."""
+        source = self._source([row], [0], "alone")
+        outcome = self._run(["-fsyntax-only", "-fmax-errors=1", str(source)])
+        return None if outcome.returncode == 0 else error_text(outcome.stderr)
+
+    def emitted(self, text):
+        """(bytes of GemmKernel::SharedStorage, None) of an emitted struct Gemm, or (None, the first diagnostic)."""
+        header = self.scratch / "emitted.hpp"
+        header.write_text(text)
+        source = self.scratch / "emitted.cpp"
+        source.write_text('#include "oracle_prefix.hpp"\n#include "emitted.hpp"\nint main() {\n'
+                          '  std::printf("%zu\\n", sizeof(Gemm::GemmKernel::SharedStorage));\n}\n')
+        program = source.with_suffix("")
+        outcome = self._run([str(source), "-o", str(program), "-Wl,--gc-sections"])
+        if outcome.returncode != 0:
+            return None, error_text(outcome.stderr)
+        return int(subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout), None
+
+    def answers(self, rows, numbers, progress=lambda text: None):
+        """{number: result columns, and "members"} for every row that is asked for."""
+        remaining = list(numbers)
+        answered = {}
+        while remaining:
+            source = self._source(rows, remaining, "batch")
+            program = source.with_suffix("")
+            outcome = self._run([str(source), "-o", str(program), "-Wl,--gc-sections"])
+            if outcome.returncode == 0:
+                output = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
+                for line in output.splitlines():
+                    found = json.loads(line)
+                    answered[found["row"]] = {**oracle_rows.answer_columns(rows[found["row"]], found),
+                                              "members": found["members"]}
+                break
+            failing = rows_with_errors(outcome.stderr) & set(remaining) or set(remaining)
+            progress(f"{len(failing)} of {len(remaining)} do not build")
+            for number in sorted(failing):
+                message = self.first_error(rows[number])
+                # A row can also be named because it shares a type with a failing one.
+                if message is not None:
+                    answered[number] = {**oracle_rows.error_columns(rows[number], message), "members": []}
+                    remaining.remove(number)
+            if not failing - set(remaining):
+                raise CompileFailed("no row fails alone, but together they do:\n" + outcome.stderr[:4000])
+        return answered
+
+
+def rows_with_errors(stderr):
+    failing = set()
+    context = set()
+    for line in stderr.splitlines():
+        named = re.match(r"row_(\d+):\d+", line)
+        if named:
+            context.add(int(named[1]))
+        if " error: " in line:
+            failing |= context
+            context = set()
+    return failing
+
+
+def error_text(stderr):
+    for line in stderr.splitlines():
+        found = re.search(r"error: (.*)", line)
+        if found:
+            asserted = re.match(r"static assertion failed: (.*)", found[1])
+            return "static_assert: " + asserted[1] if asserted else found[1]
+    return "does not compile: " + stderr[-200:].strip()
+
+
+def log(text):
+    print(text, file=sys.stderr, flush=True)
