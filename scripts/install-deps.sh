@@ -9,7 +9,8 @@
 # Quiet when nothing is missing. Needs root, or sudo.
 set -euo pipefail
 
-build_packages=(g++ cmake ninja-build ccache libfmt-dev nlohmann-json3-dev libexpected-dev libtbb-dev libcli11-dev)
+build_packages=(g++ cmake ninja-build ccache libfmt-dev nlohmann-json3-dev libexpected-dev libtbb-dev libcli11-dev
+  libzstd-dev liblz4-dev)
 test_packages=(libgtest-dev librapidcheck-dev)
 ci_packages=(clang clang-format clang-tidy libclang-rt-14-dev python3)
 

@@ -8,6 +8,7 @@
 // records, .nv.shared.KERNEL, .nv.constant0.KERNEL) and its machine code; the text of PTX.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -70,7 +71,9 @@ struct KernelInfo {
 
   std::optional<std::int64_t> static_shared_bytes;  ///< without what a launch asks for, and without the driver's share
   std::optional<std::int64_t> stack_bytes;          ///< of a thread: arrays, calls and spilled registers together
-  std::optional<std::int64_t> constant_bytes;       ///< bank 0: the driver's head and the parameters
+  std::optional<std::int64_t> spill_store_bytes;    ///< of a thread, as `ptxas -v` counts: each instruction once
+  std::optional<std::int64_t> spill_load_bytes;
+  std::optional<std::int64_t> constant_bytes;  ///< bank 0: the driver's head and the parameters
   std::optional<std::int64_t> parameter_bytes;
   std::int64_t code_bytes = 0;  ///< machine code, or text of PTX
 
@@ -87,14 +90,14 @@ struct CodeImage {
   ImageKind kind = ImageKind::cubin;
   CodeTarget target;
   std::string member;            ///< the member of an archive; else empty
-  std::int64_t container = 0;    ///< which fat binary of the file or member, from 0 in file order; 0 for a bare cubin
+  std::int64_t container = -1;   ///< which fat binary of the file, from 0 in file order; -1 for a cubin on its own
   std::int64_t file_offset = 0;  ///< of the image's first byte (compressed or not) in the file
   std::int64_t stored_bytes = 0;
   std::int64_t bytes = 0;           ///< after decompression
   std::string compression;          ///< "", "lz4" or "zstd"
   std::string identifier;           ///< the source or object file that the compiler noted; often empty
   std::string version;              ///< PTX: its ISA version, "9.0"; cubin: the toolkit that made it, where it tells
-  bool relocatable = false;         ///< not linked (-rdc=true in an object): numbers may still change
+  bool relocatable = false;         ///< not linked (-rdc=true): never loaded as it is, and numbers may still change
   bool debug = false;               ///< compiled with -G
   std::vector<KernelInfo> kernels;  ///< in the order of the image's symbol table, or of its text
   std::vector<std::string> notes;   ///< what of this image could not be read, one line each
