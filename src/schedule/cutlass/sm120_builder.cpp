@@ -13,6 +13,9 @@ namespace tilewright::schedule::cutlass {
 namespace {
 
 constexpr const char* kCommon = "gemm/collective/builders/sm120_common.inl";
+constexpr const char* kInputTypes = "gemm/collective/builders/sm1xx_common.inl";
+
+bool four_bits(const CutlassRequest& request) { return bits(request.a) == 4 && bits(request.b) == 4; }
 
 bool warp_groups(const CutlassSchedule& schedule) {
   return schedule.warps == CutlassWarps::cooperative || schedule.warps == CutlassWarps::pingpong;
@@ -34,7 +37,7 @@ bool epilogue_taken(const CutlassEpilogueSchedule& schedule) {
 }
 
 // FP4 beside FP4 stays packed; beside 8 bits, every element takes a byte (UseMxf8f6f4).
-int smem_bits(const CutlassRequest& request) { return bits(request.a) == 4 && bits(request.b) == 4 ? 4 : 8; }
+int smem_bits(const CutlassRequest& request) { return four_bits(request) ? 4 : 8; }
 
 // Before 4.5 a tile of fewer than 128 columns left the scale layout of B without columns; rows of A still do.
 std::int64_t scales(int extent, int k, int vector, bool padded) {
@@ -67,11 +70,40 @@ std::optional<CutlassBuildError> tile_error(const CutlassRequest& request) {
   return std::nullopt;
 }
 
+// The family that a SM120 tag may name for the operands.
+CutlassTagFamily family_of(const CutlassRequest& request) {
+  if (!four_bits(request)) return CutlassTagFamily::mxf8f6f4;
+  return request.a == CutlassOperand::nvfp4 ? CutlassTagFamily::nvf4 : CutlassTagFamily::mxf4;
+}
+
+// check_input_datatypes: a tag is Auto, a plain Cooperative or Pingpong one, or names the operands' instruction.
+std::optional<CutlassBuildError> tag_error(const CutlassRequest& request) {
+  const CutlassSchedule& schedule = request.schedule;
+  const bool plain = schedule.family == CutlassTagFamily::none && !schedule.scheduler_stages;
+  if (plain || schedule.family == family_of(request)) return std::nullopt;
+  const bool other_fp4 =
+      four_bits(request) && (schedule.family == CutlassTagFamily::nvf4 || schedule.family == CutlassTagFamily::mxf4);
+  const char* message = "Incorrect Kernel Schedule Policy for Mx_F4F6F8 type inputs.";
+  if (other_fp4) {
+    message = "Kernel Schedule policy doesn't match the scale factor vector size.";
+  } else if (four_bits(request)) {
+    message = "Incorrect Kernel Schedule Policy for F4 type inputs.";
+  }
+  CutlassSchedule named = schedule;
+  named.family = family_of(request);
+  named.ptr_array = false;
+  named.tag_arch = Arch::sm_120;
+  named.scheduler_stages = std::nullopt;
+  return build_error("schedule_tag", message, kInputTypes,
+                     request.grouped ? "KernelScheduleAuto, or a plain KernelPtrArray tag" : tag_name(named));
+}
+
 std::optional<CutlassBuildError> block_scaled_error(const CutlassRequest& request) {
   if (scale_vector(request.a) != scale_vector(request.b)) {
     return build_error("operand_types", "Scale factor types for A and B must be the same.", kSm120BlockScaledBuilder,
                        "operands with one kind of scale: nvfp4 with nvfp4, mxfp8 with mxfp4");
   }
+  if (auto error = tag_error(request)) return error;
   if (request.cluster_m * request.cluster_n != 1) {
     return build_error("cluster", "no programmatic multicast on this arch", kSm120BlockScaledBuilder,
                        "a cluster of 1x1");
@@ -106,6 +138,27 @@ std::optional<CutlassBuildError> f8f6f4_error(const CutlassRequest& request) {
         "schedule_tag",
         fmt::format("‘SchedulerPipelineStageCount’ is not a member of ‘cutlass::gemm::{}’", tag_name(request.schedule)),
         builder, "KernelPtrArrayTmaWarpSpecializedCooperativeSm120<2>");
+  }
+  return std::nullopt;
+}
+
+// sm120_mma_builder.inl makes a kernel of one problem, sm120_array_mma_builder.inl one of an array; the kernel's class
+// then looks at the problem's shape.
+std::optional<CutlassBuildError> problem_shape_error(const CutlassRequest& request) {
+  if (block_scaled(request.a)) return std::nullopt;
+  const char* const builder = sm120_mainloop_builder(request);
+  const char* const warps = sm120_cooperative(request) ? "cooperative" : "pingpong";
+  if (request.grouped && builder == kSm120DenseBuilder) {
+    return build_error("problem_shape", "ProblemShape{} should be <M,N,K> or <M,N,K,L>",
+                       fmt::format("gemm/kernel/sm90_gemm_tma_warpspecialized_{}.hpp", warps),
+                       "KernelPtrArrayTmaWarpSpecializedCooperativeSm120<2>: only a PtrArray tag selects the array "
+                       "mainloop for fp8");
+  }
+  if (!request.grouped && builder == kSm120ArrayBuilder) {
+    return build_error("problem_shape",
+                       "no type named ‘UnderlyingProblemShape’ in ‘struct cute::tuple<int, int, int, int>’",
+                       fmt::format("gemm/kernel/sm90_gemm_array_tma_warpspecialized_{}.hpp", warps),
+                       "a schedule tag without PtrArray");
   }
   return std::nullopt;
 }
@@ -147,7 +200,7 @@ Sm120Mainloop sm120_mainloop(const CutlassRequest& request) {
 
 std::optional<CutlassBuildError> sm120_no_builder(const CutlassRequest& request) {
   if (!epilogue_taken(request.epilogue_schedule)) {
-    return build_error("no_builder", "Could not build a collective for given parameters.",
+    return build_error("no_builder", "Could not build a collective epilogue for given parameters.",
                        "epilogue/collective/collective_builder.hpp",
                        "EpilogueScheduleAuto or TmaWarpSpecialized; SM120 has no epilogue without shared memory");
   }
@@ -156,6 +209,10 @@ std::optional<CutlassBuildError> sm120_no_builder(const CutlassRequest& request)
   const bool taken = warp_groups(schedule) && of_sm120(schedule);
   if (!taken) {
     return no_builder("KernelScheduleAuto, or a Cooperative or Pingpong tag without an architecture or of Sm120");
+  }
+  // Unpacked FP4 is loaded 128 elements at a time; with packed FP4's 32 the specialisation is not taken.
+  if (four_bits(request) && schedule.family == CutlassTagFamily::mxf8f6f4) {
+    return no_builder("the Nvf4 or Mxf4 tag of the operands, or KernelScheduleAuto");
   }
   const bool small_pingpong = block_scaled(request.a) && schedule.warps == CutlassWarps::pingpong &&
                               request.tile.n < 16 && request.version >= CutlassVersion::v4_7_0;
@@ -168,14 +225,7 @@ std::optional<CutlassBuildError> sm120_mainloop_error(const CutlassRequest& requ
 }
 
 std::optional<CutlassBuildError> sm120_kernel_error(const CutlassRequest& request) {
-  const bool cooperative = sm120_cooperative(request);
-  if (request.grouped && sm120_mainloop_builder(request) == kSm120DenseBuilder) {
-    return build_error("problem_shape", "ProblemShape{} should be <M,N,K> or <M,N,K,L>",
-                       cooperative ? "gemm/kernel/sm90_gemm_tma_warpspecialized_cooperative.hpp"
-                                   : "gemm/kernel/sm90_gemm_tma_warpspecialized_pingpong.hpp",
-                       "KernelPtrArrayTmaWarpSpecializedCooperativeSm120<2>: only a PtrArray tag selects the array "
-                       "mainloop for fp8");
-  }
+  if (auto error = problem_shape_error(request)) return error;
   const bool no_rows = block_scaled(request.a) && request.tile.m < 128;
   const bool no_columns = block_scaled(request.a) && request.tile.n < 128 && request.version < CutlassVersion::v4_5_0;
   if (no_rows || no_columns) {
@@ -187,7 +237,7 @@ std::optional<CutlassBuildError> sm120_kernel_error(const CutlassRequest& reques
     error.in_kernel_body = true;
     return error;
   }
-  if (cooperative && request.tile.m < 128) {
+  if (sm120_cooperative(request) && request.tile.m < 128) {
     auto error = build_error(
         "tile_m", "Cooperative kernel requires Tile Size to be greater than or equal to 128 along the M-dimension.",
         request.grouped ? "gemm/kernel/sm90_gemm_array_tma_warpspecialized_cooperative.hpp"
