@@ -37,17 +37,17 @@ const char* to_string(ImageKind kind);  ///< "cubin", "ptx", "lto_ir"
 
 /// What an image was compiled for: sm_120 is {120, '\0'}, sm_120a {120, 'a'}, sm_120f {120, 'f'}. 'a' runs on that
 /// compute capability alone, 'f' on its family, none on the same major version from that minor version on.
-struct CodeTarget {
+struct ImageTarget {
   int number = 0;      ///< ten times the major version plus the minor one: 90, 100, 120, 121
   char suffix = '\0';  ///< '\0', 'a' or 'f'
 
-  friend bool operator==(const CodeTarget& a, const CodeTarget& b) {
+  friend bool operator==(const ImageTarget& a, const ImageTarget& b) {
     return a.number == b.number && a.suffix == b.suffix;
   }
 };
 
 /// "sm_120a" of a cubin, "compute_120a" of PTX and of lto_ir.
-std::string to_string(const CodeTarget& target, ImageKind kind);
+std::string to_string(const ImageTarget& target, ImageKind kind);
 
 /// Threads of a block along x, y and z.
 struct BlockShape {
@@ -88,7 +88,7 @@ struct KernelInfo {
 /// One image: a cubin, PTX text or LTO IR.
 struct CodeImage {
   ImageKind kind = ImageKind::cubin;
-  CodeTarget target;
+  ImageTarget target;
   std::string member;            ///< the member of an archive; else empty
   std::int64_t container = -1;   ///< which fat binary of the file, from 0 in file order; -1 for a cubin on its own
   std::int64_t file_offset = 0;  ///< of the image's first byte (compressed or not) in the file

@@ -11,7 +11,7 @@
 namespace tilewright::inspect {
 
 struct CubinContents {
-  CodeTarget target;
+  ImageTarget target;
   std::string toolkit;
   bool relocatable = false;
   bool debug = false;

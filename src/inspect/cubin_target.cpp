@@ -44,11 +44,11 @@ bool says_arch_specific(const ElfFile& file) {
 
 }  // namespace
 
-CodeTarget target_in(std::string_view word) {
+ImageTarget target_in(std::string_view word) {
   for (const std::string_view prefix : {"sm_", "compute_"}) {
     if (word.substr(0, prefix.size()) == prefix) word.remove_prefix(prefix.size());
   }
-  CodeTarget target;
+  ImageTarget target;
   const char* last = word.data() + word.size();
   const auto [end, error] = std::from_chars(word.data(), last, target.number);
   const bool suffixed = error == std::errc() && end + 1 == last && (*end == 'a' || *end == 'f');
@@ -57,9 +57,9 @@ CodeTarget target_in(std::string_view word) {
   return target;
 }
 
-CodeTarget cubin_target(const ElfFile& file) {
+ImageTarget cubin_target(const ElfFile& file) {
   const ElfHeader& header = file.header();
-  CodeTarget target;
+  ImageTarget target;
   if (header.os_abi == kOsAbiFirst) {
     target.number = static_cast<int>(header.flags & 0xffU);
     if ((header.flags & kFirstArchSpecific) != 0) target.suffix = 'a';
@@ -68,7 +68,7 @@ CodeTarget cubin_target(const ElfFile& file) {
     if ((header.flags & kSecondArchSpecific) != 0 || says_arch_specific(file)) target.suffix = 'a';
   }
   if (target.suffix == '\0' && target.number != 0) {
-    const CodeTarget stated = target_in(word_behind(contents_of(file, kToolNote).text(), "-arch "));
+    const ImageTarget stated = target_in(word_behind(contents_of(file, kToolNote).text(), "-arch "));
     if (stated.number == target.number) target.suffix = stated.suffix;
   }
   return target;

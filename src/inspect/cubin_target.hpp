@@ -16,12 +16,12 @@
 namespace tilewright::inspect {
 
 /// The target of a cubin; number 0 where its header follows no known convention.
-CodeTarget cubin_target(const ElfFile& file);
+ImageTarget cubin_target(const ElfFile& file);
 
 /// "13.0"; empty where it is not told.
 std::string cubin_toolkit(const ElfFile& file);
 
 /// "sm_120a", "compute_90" or "120f" as a target; {0, '\0'} for any other word.
-CodeTarget target_in(std::string_view word);
+ImageTarget target_in(std::string_view word);
 
 }  // namespace tilewright::inspect

@@ -21,7 +21,7 @@ using inspect::ByteView;
 // Called with the bytes of a stored image when they are no longer needed.
 using Release = std::function<void(std::span<const std::uint8_t>)>;
 
-bool same_target(const CodeTarget& entry, const CodeTarget& own) { return entry.number == own.number; }
+bool same_target(const ImageTarget& entry, const ImageTarget& own) { return entry.number == own.number; }
 
 void take_cubin(inspect::CubinContents contents, CodeImage& image) {
   if (image.target.number == 0) {
@@ -164,7 +164,7 @@ const char* to_string(ImageKind kind) {
   return "cubin";
 }
 
-std::string to_string(const CodeTarget& target, ImageKind kind) {
+std::string to_string(const ImageTarget& target, ImageKind kind) {
   std::string name = (kind == ImageKind::cubin ? "sm_" : "compute_") + std::to_string(target.number);
   if (target.suffix != '\0') name += target.suffix;
   return name;
