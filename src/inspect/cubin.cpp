@@ -141,10 +141,19 @@ class CubinReader {
     kernel.code_bytes = static_cast<std::int64_t>(std::min<std::uint64_t>(code.size, file_.bytes().size()));
     const ElfSection* constants = find(".nv.constant0." + kernel.symbol);
     if (constants != nullptr) kernel.constant_bytes = bounded(constants->size);
+    read_code_section_fields(code, kernel);
     read_shared(kernel);
     const auto bytes = scan_code_ && knows_sass(contents_.target.number) ? contents(code) : std::nullopt;
     if (bytes) count_instructions(*bytes, kernel);
     read_kernel_attributes(bytes, kernel);
+  }
+
+  // Where .nv.info does not tell, the section of the code does: barriers in the first convention, registers of code by
+  // assemblers other than ptxas in both.
+  static void read_code_section_fields(const ElfSection& code, KernelInfo& kernel) {
+    const auto registers = static_cast<int>(code.info >> 24U);
+    if (!kernel.registers && registers != 0) kernel.registers = registers;
+    kernel.barriers = static_cast<int>(code.flags >> 20U & 0x7fU);
   }
 
   static std::int64_t bounded(std::uint64_t size) {
@@ -173,7 +182,7 @@ class CubinReader {
     const ElfSection* section = find(".nv.info." + kernel.symbol);
     const auto bytes = section == nullptr ? std::nullopt : contents(*section);
     if (!bytes) return;
-    kernel.barriers = 0;
+    if (!kernel.barriers) kernel.barriers = 0;
     if (code && (kernel.stack_bytes == 0 || at_least(contents_.toolkit, kFirstToolkitWithSpillPlaces))) {
       kernel.spill_store_bytes = 0;
       kernel.spill_load_bytes = 0;

@@ -10,11 +10,12 @@
 namespace tilewright::inspect {
 namespace {
 
-constexpr std::uint8_t kOsAbiFirst = 0x33;
-constexpr std::uint8_t kOsAbiSecond = 0x41;
+constexpr std::uint8_t kFirstConvention = 0x33;  // ELF OS ABI
+constexpr std::uint8_t kSecondConvention = 0x41;
 
 constexpr std::uint32_t kFirstArchSpecific = 0x800;
 constexpr std::uint32_t kSecondArchSpecific = 0x8;
+constexpr int kFirstArchSpecificTarget = 90;  // sm_90a; the bit means something else in hand-assembled code of Maxwell
 
 constexpr std::string_view kToolNote = ".note.nv.tkinfo";
 constexpr std::string_view kCompat = ".nv.compat";
@@ -60,10 +61,11 @@ ImageTarget target_in(std::string_view word) {
 ImageTarget cubin_target(const ElfFile& file) {
   const ElfHeader& header = file.header();
   ImageTarget target;
-  if (header.os_abi == kOsAbiFirst) {
+  if (header.os_abi == kFirstConvention) {
     target.number = static_cast<int>(header.flags & 0xffU);
-    if ((header.flags & kFirstArchSpecific) != 0) target.suffix = 'a';
-  } else if (header.os_abi == kOsAbiSecond) {
+    const bool marked = (header.flags & kFirstArchSpecific) != 0;
+    if (marked && target.number >= kFirstArchSpecificTarget) target.suffix = 'a';
+  } else if (header.os_abi == kSecondConvention) {
     target.number = static_cast<int>(header.flags >> 8U & 0xffU);
     if ((header.flags & kSecondArchSpecific) != 0 || says_arch_specific(file)) target.suffix = 'a';
   }
@@ -75,7 +77,7 @@ ImageTarget cubin_target(const ElfFile& file) {
 }
 
 std::string cubin_toolkit(const ElfFile& file) {
-  if (file.header().os_abi == kOsAbiFirst) {
+  if (file.header().os_abi == kFirstConvention) {
     const std::uint32_t version = file.header().version;
     constexpr std::uint32_t kFirstToolkit = 40;  // 1 is ELF's own version, in files that do not tell
     return version >= kFirstToolkit && version < 1000 ? fmt::format("{}.{}", version / 10, version % 10) : "";

@@ -92,9 +92,11 @@ Status ElfFile::read_sections() {
   for (std::uint64_t i = 0; i < tables.section_count; ++i) {
     const ByteView entry = entries->from(i * kSectionBytes);
     sections_[i].type = *entry.read<std::uint32_t>(4);
+    sections_[i].flags = *entry.read<std::uint64_t>(8);
     sections_[i].offset = *entry.read<std::uint64_t>(24);
     sections_[i].size = *entry.read<std::uint64_t>(32);
     sections_[i].link = *entry.read<std::uint32_t>(40);
+    sections_[i].info = *entry.read<std::uint32_t>(44);
   }
   name_sections(tables.names_index);
   return {};

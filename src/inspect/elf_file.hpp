@@ -37,9 +37,11 @@ struct ElfHeader {
 struct ElfSection {
   std::string_view name;  ///< into the file; empty where the file's name cannot be read
   std::uint32_t type = 0;
+  std::uint64_t flags = 0;
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
   std::uint32_t link = 0;
+  std::uint32_t info = 0;
 };
 
 struct ElfSymbol {
