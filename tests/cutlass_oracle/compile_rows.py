@@ -14,6 +14,12 @@ import oracle_rows
 HERE = pathlib.Path(__file__).resolve().parent
 
 
+# What nvcc defines for the code of an architecture, as far as CUTLASS asks for it.
+BODY_FEATURE = {"sm90": "__CUDA_ARCH_FEAT_SM90_ALL", "sm100": "__CUDA_ARCH_FEAT_SM100_ALL",
+                "sm103": "__CUDA_ARCH_FEAT_SM103_ALL", "sm120": "__CUDA_ARCH_FEAT_SM120_ALL",
+                "sm121": "__CUDA_ARCH_FEAT_SM121_ALL"}
+
+
 class CompileFailed(Exception):
     pass
 
@@ -31,12 +37,20 @@ class Compiler:
         return subprocess.run([*self.command, *arguments, *self.includes], capture_output=True, text=True, check=False)
 
     def _precompile(self):
-        # The copy in the scratch folder is found before the original, and with it its precompiled form.
         prefix = self.scratch / "oracle_prefix.hpp"
+        compiled = self.scratch / "oracle_prefix.hpp.gch"
+        stamp = self.scratch / "oracle_prefix.stamp"
+        # Also what the command cannot show: our own headers.
+        made_from = "\n".join([*self.command, *self.includes, *((HERE / name).read_text() for name in
+                                                                ("host_cuda.hpp", "probe.hpp"))])
+        if compiled.is_file() and stamp.is_file() and stamp.read_text() == made_from:
+            return
+        stamp.unlink(missing_ok=True)
         prefix.write_text('#include "probe.hpp"\n')
-        compiled = self._run(["-x", "c++-header", str(prefix), "-o", str(prefix) + ".gch"])
-        if compiled.returncode != 0:
-            raise CompileFailed("CUTLASS's headers do not compile:\n" + compiled.stderr[:4000])
+        outcome = self._run(["-x", "c++-header", str(prefix), "-o", str(compiled)])
+        if outcome.returncode != 0:
+            raise CompileFailed("CUTLASS's headers do not compile:\n" + outcome.stderr[:4000])
+        stamp.write_text(made_from)
 
     def _source(self, rows, numbers, name):
         text = ['#include "oracle_prefix.hpp"\n']
@@ -53,6 +67,17 @@ class Compiler:
         """The first diagnostic of a row that is compiled alone, or None where it compiles."""
         source = self._source([row], [0], "alone")
         outcome = self._run(["-fsyntax-only", "-fmax-errors=1", str(source)])
+        return None if outcome.returncode == 0 else error_text(outcome.stderr)
+
+    def body_error(self, row):
+        """The first diagnostic of the kernel's body, whose types compile; None where it compiles. Takes a minute."""
+        source = self.scratch / "body.cpp"
+        source.write_text('#include "oracle_prefix.hpp"\n' + oracle_rows.cpp_request(row, "Row") +
+                          "using Kernel = probe::Build<Row>::Kernel;\n"
+                          "void use(Kernel& kernel, Kernel::Params const& params, char* storage) {\n"
+                          "  kernel(params, storage);\n}\n")
+        # SM90's kernels, which SM120 also uses, are empty but for the architectures that they name.
+        outcome = self._run(["-fsyntax-only", "-fmax-errors=1", f"-D{BODY_FEATURE[row['arch']]}", str(source)])
         return None if outcome.returncode == 0 else error_text(outcome.stderr)
 
     def emitted(self, text):

@@ -10,7 +10,17 @@ extern const dim3 blockDim, gridDim;
 void __syncthreads();
 void __syncwarp(unsigned = ~0U);
 void __threadfence();
+void __threadfence_block();
+void __threadfence_system();
+void __nanosleep(unsigned);
+void __trap();
 int __ffs(int);
+int __popc(unsigned);
+int __clz(int);
+unsigned __activemask();
+unsigned __ballot_sync(unsigned, int);
+int __any_sync(unsigned, int);
+int __all_sync(unsigned, int);
 template <class... T>
 int __byte_perm(T...);
 template <class... T>
