@@ -25,6 +25,10 @@ namespace {
 constexpr std::int64_t kTaskBytes = 128 * 1024;
 // More strips a task would make the last tasks of a phase too long to share out.
 constexpr std::int64_t kMaxTaskStrips = 8;
+// Tasks a thread that expanding GEMMs are cut into: their rows are gathered once a task.
+constexpr std::int64_t kPanelTasks = 8;
+// Strips between two uses of their results, which are still in L1 then.
+constexpr std::int64_t kStripsAtOnce = 2;
 
 /// Strips [begin, end) of one expert with rows [row_begin, row_end) of its slots.
 struct Task {
@@ -44,8 +48,14 @@ struct ThreadScratch {
   std::vector<float> up;
 };
 
-std::int64_t task_strips(std::int64_t k) {
+std::int64_t stream_task_strips(std::int64_t k) {
   return std::clamp<std::int64_t>(kTaskBytes / strip_bytes(k), 1, kMaxTaskStrips);
+}
+
+/// Strips of a task, in whole pairs, where `strips` are to be dealt to `threads`.
+std::int64_t panel_task_strips(std::int64_t strips, int threads, std::int64_t most) {
+  const std::int64_t share = std::clamp<std::int64_t>(strips / (threads * kPanelTasks), kStripsAtOnce, most);
+  return (share + kStripsAtOnce - 1) / kStripsAtOnce * kStripsAtOnce;
 }
 
 }  // namespace
@@ -65,6 +75,7 @@ struct CpuExperts::State {
   SlotsByExpert slots;
   DotRows inputs;  ///< a row a token, or a slot where the router weight scales the input
   bool slot_inputs = false;
+  WeightWalk walk = WeightWalk::stream;
   std::vector<bf16> middle;  ///< [slot, I]: the activation's output
   DotRows middles;
   std::vector<Task> tasks;
@@ -80,11 +91,14 @@ struct CpuExperts::State {
 
   bool set_row(DotRows& out, std::int64_t index, std::optional<float> fixed_scale, ThreadScratch& t) const;
   Status quantize_inputs(const bf16* x, const RoutedTokens& routed);
+  void choose_walk();
   void plan_gemm1();
   void gemm1(const Task& task, ThreadScratch& t);
-  void activate_strip(const Task& task, std::int64_t strip, ThreadScratch& t);
+  void activate_strip(const Task& task, std::int64_t strip, std::int64_t at, ThreadScratch& t);
   Status quantize_middles();
   void gemm2(std::int64_t begin, std::int64_t end, float* y, ThreadScratch& t);
+  void combine_strip(const PackedMatrix& matrix, std::int64_t strip, std::int64_t at, std::int64_t first, float* y,
+                     ThreadScratch& t);
 };
 
 /// Sets a row of `out` from t.row, by the recipe of the precision. False when a value is not finite.
@@ -98,7 +112,7 @@ Status CpuExperts::State::quantize_inputs(const bf16* x, const RoutedTokens& rou
   const auto hidden = static_cast<std::size_t>(packed.hidden());
   slot_inputs = routed.scale_input;
   const std::int64_t count = slot_inputs ? static_cast<std::int64_t>(slots.sorted.size()) : routed.tokens;
-  inputs.reset(count, packed.hidden(), kernels->format, *rows);
+  inputs.reset(count, packed.hidden(), row_format(*kernels, walk), *rows);
   std::atomic<std::int64_t> bad = -1;
   tbb::parallel_for(std::int64_t{0}, count, [&](std::int64_t i) {
     ThreadScratch& t = scratch.local();
@@ -117,10 +131,28 @@ Status CpuExperts::State::quantize_inputs(const bf16* x, const RoutedTokens& rou
   return {};
 }
 
+/// Expanding pays where an expert has more rows than one call of stream_dot takes, on average.
+void CpuExperts::State::choose_walk() {
+  std::int64_t active = 0;
+  for (int e = 0; e < packed.size(); ++e) active += slots.rows(e) > 0 ? 1 : 0;
+  const bool few = static_cast<std::int64_t>(slots.sorted.size()) <= active * kernels->stream_limit;
+  walk = few ? WeightWalk::stream : WeightWalk::panel;
+}
+
 void CpuExperts::State::plan_gemm1() {
   tasks.clear();
-  const std::int64_t step = task_strips(packed.hidden());
-  const std::int64_t pass = StripDot::rows_a_pass(inputs.row_bytes());
+  const std::int64_t pass = StripDot::rows_a_pass(*kernels, inputs.row_bytes());
+  std::int64_t step = stream_task_strips(packed.hidden());
+  if (walk == WeightWalk::panel) {
+    std::int64_t all = 0;
+    std::int64_t most = 0;
+    for (int e = 0; e < packed.size(); ++e) {
+      const std::int64_t strips = packed[e].gemm1.strip_count;
+      all += (slots.rows(e) + pass - 1) / pass * strips;
+      most = std::max(most, strips);
+    }
+    step = panel_task_strips(all, options.threads, most);
+  }
   for (int e = 0; e < packed.size(); ++e) {
     const std::int64_t strips = packed[e].gemm1.strip_count;
     for (std::int64_t r = 0; r < slots.rows(e); r += pass) {
@@ -136,19 +168,24 @@ void CpuExperts::State::gemm1(const Task& task, ThreadScratch& t) {
     const std::int64_t at = slots.start[task.expert] + r;
     t.rows.add(inputs, slot_inputs ? at : slots.sorted[at].token);
   }
-  t.dot.multiply(packed[task.expert].gemm1, task.begin, task.end, t.rows);
-  for (std::int64_t s = task.begin; s < task.end; ++s) activate_strip(task, s, t);
+  const PackedMatrix& matrix = packed[task.expert].gemm1;
+  t.dot.set_rows(t.rows, matrix.groups(), walk);
+  for (std::int64_t s = task.begin; s < task.end; s += kStripsAtOnce) {
+    const std::int64_t end = std::min(task.end, s + kStripsAtOnce);
+    t.dot.multiply(matrix, s, end);
+    for (std::int64_t strip = s; strip < end; ++strip) activate_strip(task, strip, strip - s, t);
+  }
 }
 
-/// Global scales, activation and rounding to bf16 of one strip's results.
-void CpuExperts::State::activate_strip(const Task& task, std::int64_t strip, ThreadScratch& t) {
+/// Global scales, activation and rounding to bf16 of one strip, whose results are the last product's number `at`.
+void CpuExperts::State::activate_strip(const Task& task, std::int64_t strip, std::int64_t at, ThreadScratch& t) {
   const PackedMatrix& matrix = packed[task.expert].gemm1;
   const int count = t.rows.size();
   const int channels = packed.gated() ? kHalfStrip : kStripRows;
   t.gate.resize(static_cast<std::size_t>(count) * channels);
   t.up.resize(t.gate.size());
   for (int r = 0; r < count; ++r) {
-    const float* c = t.dot.result(strip - task.begin, r);
+    const float* c = t.dot.result(at, r);
     const float* up = packed.gated() ? c + kHalfStrip : c;
     const float gate_scale = t.rows.unit(r) * matrix.half_scale[0];
     const float up_scale = t.rows.unit(r) * matrix.half_scale[1];
@@ -168,7 +205,7 @@ void CpuExperts::State::activate_strip(const Task& task, std::int64_t strip, Thr
 
 Status CpuExperts::State::quantize_middles() {
   const std::int64_t width = packed.intermediate();
-  middles.reset(static_cast<std::int64_t>(slots.sorted.size()), width, kernels->format, *rows);
+  middles.reset(static_cast<std::int64_t>(slots.sorted.size()), width, row_format(*kernels, walk), *rows);
   std::atomic<int> bad = -1;
   tbb::parallel_for(std::int64_t{0}, middles.rows(), [&](std::int64_t i) {
     const std::int32_t e = slots.sorted[i].expert;
@@ -189,26 +226,33 @@ Status CpuExperts::State::quantize_middles() {
 /// Output features of strips [begin, end), all experts: a thread owns its columns of y, so that the sum over experts
 /// has one order whatever the threads do.
 void CpuExperts::State::gemm2(std::int64_t begin, std::int64_t end, float* y, ThreadScratch& t) {
-  const std::int64_t hidden = packed.hidden();
-  const std::int64_t pass = StripDot::rows_a_pass(middles.row_bytes());
+  const std::int64_t pass = StripDot::rows_a_pass(*kernels, middles.row_bytes());
   for (int e = 0; e < packed.size(); ++e) {
     const PackedMatrix& matrix = packed[e].gemm2;
     for (std::int64_t first = slots.start[e]; first < slots.start[e + 1]; first += pass) {
       const std::int64_t last = std::min(slots.start[e + 1], first + pass);
       t.rows.clear();
       for (std::int64_t i = first; i < last; ++i) t.rows.add(middles, i);
-      t.dot.multiply(matrix, begin, end, t.rows);
-      for (std::int64_t s = begin; s < end; ++s) {
-        const auto valid = static_cast<int>(std::min<std::int64_t>(kStripRows, hidden - s * kStripRows));
-        for (std::int64_t i = first; i < last; ++i) {
-          const auto row = static_cast<int>(i - first);
-          const float* c = t.dot.result(s - begin, row);
-          const float factor = slots.sorted[i].weight * (t.rows.unit(row) * matrix.half_scale[0]);
-          float* out = y + slots.sorted[i].token * hidden + s * kStripRows;
-          for (int n = 0; n < valid; ++n) out[n] += c[n] * factor;
-        }
+      t.dot.set_rows(t.rows, matrix.groups(), walk);
+      for (std::int64_t s = begin; s < end; s += kStripsAtOnce) {
+        const std::int64_t strips_end = std::min(end, s + kStripsAtOnce);
+        t.dot.multiply(matrix, s, strips_end);
+        for (std::int64_t strip = s; strip < strips_end; ++strip) combine_strip(matrix, strip, strip - s, first, y, t);
       }
     }
+  }
+}
+
+/// Adds one strip's results, the last product's number `at`, to the tokens of the slots from `first` on.
+void CpuExperts::State::combine_strip(const PackedMatrix& matrix, std::int64_t strip, std::int64_t at,
+                                      std::int64_t first, float* y, ThreadScratch& t) {
+  const std::int64_t hidden = packed.hidden();
+  const auto valid = static_cast<int>(std::min<std::int64_t>(kStripRows, hidden - strip * kStripRows));
+  for (int row = 0; row < t.rows.size(); ++row) {
+    const Slot& slot = slots.sorted[first + row];
+    const float factor = slot.weight * (t.rows.unit(row) * matrix.half_scale[0]);
+    float* out = y + slot.token * hidden + strip * kStripRows;
+    rows->add_scaled(t.dot.result(at, row), factor, valid, out);
   }
 }
 
@@ -251,6 +295,7 @@ Status CpuExperts::run(const bf16* x, const RoutedTokens& routed, float* y) {
   State& s = *state_;
   TILEWRIGHT_TRY(sort_slots(routed, s.first_expert, s.packed.size(), s.global_experts, s.slots));
   Status status;
+  s.choose_walk();
   s.arena.execute([&] {
     status = s.quantize_inputs(x, routed);
     if (!status) return;
@@ -263,7 +308,9 @@ Status CpuExperts::run(const bf16* x, const RoutedTokens& routed, float* y) {
     if (!status) return;
     std::fill_n(y, static_cast<std::int64_t>(routed.tokens) * s.packed.hidden(), 0.0F);
     const std::int64_t strips = (s.packed.hidden() + kStripRows - 1) / kStripRows;
-    const std::int64_t step = task_strips(s.packed.intermediate());
+    // Every task reads all intermediates, so that few tasks read them few times.
+    const std::int64_t step = s.walk == WeightWalk::stream ? stream_task_strips(s.packed.intermediate())
+                                                           : panel_task_strips(strips * 4, s.options.threads, strips);
     tbb::parallel_for(
         std::int64_t{0}, (strips + step - 1) / step,
         [&](std::int64_t i) { s.gemm2(i * step, std::min(strips, (i + 1) * step), y, s.scratch.local()); },

@@ -41,13 +41,12 @@ float power_unit(float magnitude) {
   return std::ldexp(1.0F, std::max(exponent, -126));
 }
 
-/// The pairs (0, 2), (1, 3), (4, 6), (5, 7) and so on: the order in which the kernels decode weights.
-void set_bf16_record(const float* x, std::uint8_t* record) {
-  for (int pair = 0; pair < kBlock / 2; ++pair) {
-    const int k = pair / 2 * 4 + pair % 2;
-    const bf16 values[2] = {to_bf16(x[k]), to_bf16(x[k + 2])};
-    std::memcpy(record + 4 * pair, values, sizeof(values));
-  }
+/// The power of two that brings `largest` (the bits of a magnitude) into [2^120, 2^121), at most 2^126; 1 for zero.
+float tile_factor(std::int32_t largest) {
+  constexpr int kLargest = 120;
+  constexpr int kMost = 126;
+  const int exponent = (largest >> 23) - 127;
+  return largest == 0 ? 1.0F : std::ldexp(1.0F, std::min(kLargest - exponent, kMost));
 }
 
 }  // namespace
@@ -81,9 +80,10 @@ bool DotRows::set_wide(std::int64_t row, std::span<const float> x) {
   const std::int32_t largest = kernels_->largest_bits(x.data(), k);
   if (largest >= kInfinityBits) return false;
   pad(row, k / kBlock);
-  if (format_ == RowFormat::bf16) {
-    units_[row] = 1.0F;
-    for (std::int64_t b = 0; b < k / kBlock; ++b) set_bf16_record(x.data() + b * kBlock, record(row, b));
+  if (is_bf16(format_)) {
+    const float factor = format_ == RowFormat::bf16_tile ? tile_factor(largest) : 1.0F;
+    units_[row] = 1.0F / factor;
+    kernels_->bf16_records(x.data(), k, factor, record(row, 0));
     return true;
   }
   const float top = largest == 0 ? 1.0F : power_unit(std::bit_cast<float>(largest));

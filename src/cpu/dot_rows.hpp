@@ -22,23 +22,30 @@
 //   codes_sum32      24  [16] int8; fp32 m; int32 correction
 //   wide_sum32       48  [2][16] int8; fp32 m twice; int32 correction of each plane
 //   bf16             32  [8][2] bf16: the activations as they are (unit 1), paired (0, 2), (1, 3), (4, 6), (5, 7), ...
+//   bf16_tile        32  the same with a unit: w4a16, the power of two that brings the row's largest magnitude to 2^120
+//                        (by 2^126 at most); w4a4, the doubled e2m1 code times the block scale in units of 2^-9.
+//                        The weights that it meets are 2^-10 to 2^11.4 times 2^-112, so no product of an element
+//                        within 2^-124 of its row's largest falls below 2^-126, where tdpbf16ps takes zero.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "cpu/tile_layout.hpp"
 #include "tilewright/float_types.hpp"
 #include "tilewright/nvfp4.hpp"
 #include "tilewright/result.hpp"
 
 namespace tilewright::cpu {
 
-enum class RowFormat { codes_pair16, wide_pair16, codes_sum32, wide_sum32, bf16 };
+enum class RowFormat { codes_pair16, wide_pair16, codes_sum32, wide_sum32, bf16, bf16_tile };
+
+constexpr bool is_bf16(RowFormat format) { return format == RowFormat::bf16 || format == RowFormat::bf16_tile; }
 
 /// int8 planes of a format; 0 for bf16.
 constexpr int planes_of(RowFormat format) {
-  if (format == RowFormat::bf16) return 0;
+  if (is_bf16(format)) return 0;
   return format == RowFormat::codes_pair16 || format == RowFormat::codes_sum32 ? 1 : 2;
 }
 
@@ -48,9 +55,13 @@ constexpr bool is_pair16(RowFormat format) {
 
 /// Bytes of one block record.
 constexpr int record_bytes(RowFormat format) {
-  if (format == RowFormat::bf16) return 32;
+  if (is_bf16(format)) return 32;
   return is_pair16(format) ? 20 * planes_of(format) + 4 : 24 * planes_of(format);
 }
+
+/// What one step of a kernel's result is worth beside the row's unit: its weights are doubled codes, or bf16 of 2^-112
+/// the value.
+constexpr float dot_unit(RowFormat format) { return format == RowFormat::bf16_tile ? 0x1p112F : kWeightUnit; }
 
 /// Offsets within a record of a format with planes.
 constexpr int multiplier_offset(int planes, int plane) { return planes * 16 + plane * 4; }
@@ -65,13 +76,13 @@ class DotRows {
   /// Makes room for `rows` rows of k elements; what was there is lost, capacity stays.
   void reset(std::int64_t rows, std::int64_t k, RowFormat format, const RowKernels& kernels);
 
-  /// Sets a row from bf16 values held as fp32 (a wide format or bf16). False when a value is not finite.
+  /// Sets a row from bf16 values held as fp32 (a wide or a bf16 format). False when a value is not finite.
   bool set_wide(std::int64_t row, std::span<const float> x);
 
-  /// Quantizes a row to NVFP4 by the exact recipe of nvfp4.hpp (a codes format); `global_scale` is the multiplier of
-  /// the whole row. Blocks whose scale does not fit the multiplier beside the row's largest go to the row's `tail`, a
-  /// second set of records that is added to the first (codes_pair16 only: 15 bits of multiplier against ue4m3's 18).
-  /// False when a value is not finite.
+  /// Quantizes a row to NVFP4 by the exact recipe of nvfp4.hpp (a codes format or bf16_tile); `global_scale` is the
+  /// multiplier of the whole row. Blocks whose scale does not fit the multiplier beside the row's largest go to the
+  /// row's `tail`, a second set of records that is added to the first (codes_pair16 only: 15 bits of multiplier against
+  /// ue4m3's 18). False when a value is not finite.
   bool set_nvfp4(std::int64_t row, std::span<const float> x, float global_scale);
 
   [[nodiscard]] std::int64_t rows() const { return rows_; }

@@ -13,7 +13,8 @@ enum class IsaTier {
   avx2,         ///< AVX2 + FMA: vpmaddubsw
   avx512,       ///< AVX-512 F/BW/DQ/VL: vpmaddubsw on 64 bytes
   avx512_vnni,  ///< + VNNI: vpdpbusd
-  avx512_bf16,  ///< + BF16: vpdpbusd, and vdpbf16ps for w4a16 with many rows
+  avx512_bf16,  ///< + BF16: vpdpbusd, and vdpbf16ps for w4a16
+  amx_bf16,     ///< AVX-512 with VNNI, VBMI and FP16, and AMX: vpdpbusd for few rows, tdpbf16ps for more
 };
 
 const char* to_string(IsaTier tier);

@@ -10,6 +10,7 @@ const KernelTable& kernels(IsaTier tier) {
     case IsaTier::avx512: return kAvx512Kernels;
     case IsaTier::avx512_vnni: return kAvx512VnniKernels;
     case IsaTier::avx512_bf16: return kAvx512Bf16Kernels;
+    case IsaTier::amx_bf16: return kAmxBf16Kernels;
   }
 #endif
   return kPortableKernels;

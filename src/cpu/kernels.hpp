@@ -26,18 +26,29 @@ using ExpandPanel = void (*)(const std::uint8_t* strip, int groups, std::uint8_t
 /// Adds a panel's dot products with `count` activation rows to c; rows point at the panel's first block.
 using PanelDot = void (*)(const std::uint8_t* panel, int groups, const std::uint8_t* const* rows, int count, float* c);
 
-/// The kernels of one precision.
+/// Puts rows (bf16_tile records) into tile order: [row / 16][k / 32][row % 16][32 bf16].
+using GatherTiles = void (*)(const std::uint8_t* const* rows, int count, int groups, std::uint8_t* tiles);
+
+/// Sets c[s] to the products of two strips with `count` rows in tile order; `panel` has room for kTilePanelBytes a
+/// group. Both strips may be the same one.
+using TileDot = void (*)(const std::uint8_t* const* strips, int groups, const std::uint8_t* tiles, int count,
+                         std::uint8_t* panel, float* const* c);
+
+/// The kernels of one precision. Where tile_dot is set it takes the place of expand_panel and panel_dot.
 struct KernelSet {
-  RowFormat format = RowFormat::bf16;
-  const char* dot_instruction = "";  ///< what its peak is the peak of
-  int dots_per_mac = 1;              ///< multiply-adds of that instruction for one of the layer: the planes
-  int stream_rows = 1;               ///< rows that one call of stream_dot takes
-  int stream_limit = 1;              ///< up to this many rows stream_dot, called again, beats expanding a panel
+  RowFormat stream_format = RowFormat::bf16;
+  RowFormat panel_format = RowFormat::bf16;  ///< of panel_dot or gather_tiles
+  const char* dot_instruction = "";          ///< what its peak is the peak of
+  int dots_per_mac = 1;                      ///< multiply-adds of that instruction for one of the layer: the planes
+  int stream_rows = 1;                       ///< rows that one call of stream_dot takes
+  int stream_limit = 1;                      ///< up to this many rows stream_dot, called again, beats expanding a panel
   StreamDot stream_dot = nullptr;
   ExpandPanel expand_panel = nullptr;
   PanelDot panel_dot = nullptr;
   /// Runs `iterations` rounds of the instruction on registers alone and returns the multiply-adds done.
   double (*dot_peak)(std::int64_t iterations) = nullptr;
+  GatherTiles gather_tiles = nullptr;
+  TileDot tile_dot = nullptr;
 };
 
 struct KernelTable {
@@ -54,6 +65,10 @@ constexpr std::int64_t panel_bytes(int groups) {
   return static_cast<std::int64_t>(groups) * (kStripRows * kGroupK * 2 + kStripRows * kGroupBlocks * 4);
 }
 
+/// Rows of a tile, and what two strips' expanded group of 64 k takes in bf16.
+inline constexpr int kTileBlockRows = 16;
+inline constexpr int kTilePanelBytes = 2 * kStripRows * kGroupK * 2;
+
 /// The table of a tier; the tier must be one of available_tiers().
 const KernelTable& kernels(IsaTier tier);
 
@@ -64,6 +79,7 @@ extern const KernelTable kAvx2Kernels;
 extern const KernelTable kAvx512Kernels;
 extern const KernelTable kAvx512VnniKernels;
 extern const KernelTable kAvx512Bf16Kernels;
+extern const KernelTable kAmxBf16Kernels;
 #endif
 
 }  // namespace tilewright::cpu

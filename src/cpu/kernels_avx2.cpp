@@ -220,8 +220,10 @@ constexpr const char* kInstruction = "vpmaddubsw + vpaddw (ymm)";
 
 const KernelTable kAvx2Kernels = {
     IsaTier::avx2,
-    {RowFormat::wide_pair16, kInstruction, 2, 2, 2, stream_two_planes, expand_panel, panel_two_planes, dot_peak},
-    {RowFormat::codes_pair16, kInstruction, 1, 2, 2, stream_one_plane, expand_panel, panel_one_plane, dot_peak},
+    {RowFormat::wide_pair16, RowFormat::wide_pair16, kInstruction, 2, 2, 2, stream_two_planes, expand_panel,
+     panel_two_planes, dot_peak},
+    {RowFormat::codes_pair16, RowFormat::codes_pair16, kInstruction, 1, 2, 2, stream_one_plane, expand_panel,
+     panel_one_plane, dot_peak},
     kRowKernels,
 };
 

@@ -263,6 +263,7 @@ double integer_peak(std::int64_t iterations) {
 template <bool kVnni, int kPlanes>
 constexpr KernelSet integer_kernels() {
   return {IntegerDot<kVnni, kPlanes>::kFormat,
+          IntegerDot<kVnni, kPlanes>::kFormat,
           kVnni ? "vpdpbusd (zmm)" : "vpmaddubsw + vpaddw (zmm)",
           kPlanes,
           4,

@@ -16,8 +16,15 @@ struct RowKernels {
   /// Fills a wide record from 16 values: the planes of x * inverse_unit rounded to nearest, and m = multiplier.
   void (*wide_record)(const float* x, float inverse_unit, float multiplier, RowFormat format, std::uint8_t* record);
 
-  /// Fills a codes record from 16 values: doubled e2m1 codes of x * code_multiplier (nvfp4.hpp), and m = multiplier.
+  /// Fills a codes record from 16 values: doubled e2m1 codes of x * code_multiplier (nvfp4.hpp), and m = multiplier;
+  /// a bf16_tile record holds their products.
   void (*codes_record)(const float* x, float code_multiplier, float multiplier, RowFormat format, std::uint8_t* record);
+
+  /// Fills the bf16 records of n values, whole blocks: x * factor, which bf16 must hold exactly.
+  void (*bf16_records)(const float* x, std::int64_t n, float factor, std::uint8_t* records);
+
+  /// out[i] += x[i] * factor for n values, 16 at most.
+  void (*add_scaled)(const float* x, float factor, int n, float* out);
 
   /// out[i] = activation(gate[i], up[i]) in fp32; a non-gated kind does not read `gate`, and out may be `up`. Within
   /// 4e-7 relative of the formula, plus 1e-30; gelu_tanh and swiglu_oai round the argument z of their sigmoid first,

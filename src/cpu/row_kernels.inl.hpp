@@ -75,13 +75,48 @@ inline std::int32_t doubled_e2m1(float x) {
   return bits < 0 ? -value : value;
 }
 
+/// The upper halves of 16 floats as a bf16 record: the pairs (0, 2), (1, 3), (4, 6), (5, 7) and so on, the order in
+/// which the kernels decode weights.
+inline void store_bf16(const float* x, std::uint8_t* record) {
+  std::uint64_t fours[kBlock / 4];
+  for (int i = 0; i < kBlock / 4; ++i) {
+    std::uint32_t bits[4];
+    std::memcpy(bits, x + 4 * i, sizeof(bits));
+    const std::uint32_t even = (bits[0] >> 16U) | (bits[2] & 0xFFFF0000U);
+    const std::uint32_t odd = (bits[1] >> 16U) | (bits[3] & 0xFFFF0000U);
+    fours[i] = even | std::uint64_t{odd} << 32U;
+  }
+  std::memcpy(record, fours, sizeof(fours));
+}
+
+void bf16_records(const float* x, std::int64_t n, float factor, std::uint8_t* records) {
+  for (std::int64_t k = 0; k < n; k += kBlock, records += record_bytes(RowFormat::bf16)) {
+    float scaled[kBlock];
+    for (int i = 0; i < kBlock; ++i) scaled[i] = x[k + i] * factor;
+    store_bf16(scaled, records);
+  }
+}
+
 void codes_record(const float* x, float code_multiplier, float multiplier, RowFormat format, std::uint8_t* record) {
+  if (format == RowFormat::bf16_tile) {
+    float values[kBlock];
+    for (int k = 0; k < kBlock; ++k) values[k] = static_cast<float>(doubled_e2m1(x[k] * code_multiplier)) * multiplier;
+    return store_bf16(values, record);
+  }
   auto* plane = reinterpret_cast<std::int8_t*>(record);
   for (int k = 0; k < kBlock; ++k) plane[k] = static_cast<std::int8_t>(doubled_e2m1(x[k] * code_multiplier));
   finish_record(record, format, multiplier);
 }
 
-constexpr RowKernels kRowKernels = {largest_bits, wide_record, codes_record, activate_block};
+void add_scaled(const float* x, float factor, int n, float* out) {
+  if (n == kStripRows) {
+    for (int i = 0; i < kStripRows; ++i) out[i] += x[i] * factor;
+    return;
+  }
+  for (int i = 0; i < n; ++i) out[i] += x[i] * factor;
+}
+
+constexpr RowKernels kRowKernels = {largest_bits, wide_record, codes_record, bf16_records, add_scaled, activate_block};
 
 }  // namespace
 }  // namespace tilewright::cpu

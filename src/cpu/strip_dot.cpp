@@ -12,22 +12,48 @@ void RowList::clear() {
 
 void RowList::add(const DotRows& rows, std::int64_t index) {
   if (const std::uint8_t* tail = rows.tail(index)) tails_.push_back({size(), tail, rows.tail_unit(index)});
+  dot_unit_ = cpu::dot_unit(rows.format());
   records_.push_back(rows.row(index));
   units_.push_back(rows.unit(index));
 }
 
-void StripDot::multiply(const PackedMatrix& matrix, std::int64_t begin, std::int64_t end, const RowList& rows) {
+std::int64_t StripDot::rows_a_pass(const KernelSet& kernels, std::size_t row_bytes) {
+  // Three fifths of the 512 KB that a core of the last decade's servers has at least; the rest is for the panel, the
+  // accumulators and the weights on their way. Fewer than 16 rows would not pay for expanding a panel.
+  constexpr std::int64_t kRowBudget = 320 * 1024;
+  constexpr std::int64_t kMinRows = 16;
+  // Every processor with AMX has 2 MB; whole pairs of row blocks keep its tiles full.
+  constexpr std::int64_t kTileBudget = 768 * 1024;
+  constexpr std::int64_t kPairRows = 2 * kTileBlockRows;
+  const auto bytes = static_cast<std::int64_t>(row_bytes);
+  if (kernels.tile_dot != nullptr) return std::max<std::int64_t>(1, kTileBudget / bytes / kPairRows) * kPairRows;
+  return std::max(kMinRows, kRowBudget / bytes);
+}
+
+void StripDot::set_rows(const RowList& rows, int groups, WeightWalk walk) {
+  rows_ = &rows;
+  walk_ = walk;
   record_rows_ = rows.record_rows();
   pointers_ = rows.records_;
   for (const RowList::Tail& tail : rows.tails_) pointers_.push_back(tail.records);
-  const auto values = static_cast<std::size_t>((end - begin) * record_rows_ * kStripRows);
+  if (walk == WeightWalk::stream || kernels_->tile_dot == nullptr) return;
+  const std::int64_t blocks = (record_rows_ + kTileBlockRows - 1) / kTileBlockRows;
+  std::uint8_t* tiles = tiles_.reserve(blocks * kTileBlockRows * groups * kGroupK * 2);
+  kernels_->gather_tiles(pointers_.data(), record_rows_, groups, tiles);
+}
+
+void StripDot::multiply(const PackedMatrix& matrix, std::int64_t begin, std::int64_t end) {
+  // One strip more, for the tile kernel's pair where the number of strips is odd.
+  const auto values = static_cast<std::size_t>((end - begin + 1) * record_rows_ * kStripRows);
   if (c_.size() < values) c_.resize(values);
-  if (record_rows_ <= kernels_->stream_limit) {
+  if (walk_ == WeightWalk::stream) {
     stream(matrix, begin, end);
+  } else if (kernels_->tile_dot != nullptr) {
+    tiles(matrix, begin, end);
   } else {
     panels(matrix, begin, end);
   }
-  if (!rows.tails_.empty()) add_tails(end - begin, rows);
+  if (!rows_->tails_.empty()) add_tails(end - begin);
 }
 
 void StripDot::stream(const PackedMatrix& matrix, std::int64_t begin, std::int64_t end) {
@@ -41,9 +67,7 @@ void StripDot::stream(const PackedMatrix& matrix, std::int64_t begin, std::int64
 }
 
 void StripDot::panels(const PackedMatrix& matrix, std::int64_t begin, std::int64_t end) {
-  // 64-byte alignment for whole-line stores; the vector may start anywhere.
-  panel_.resize(static_cast<std::size_t>(panel_bytes(panel_groups_)) + 64);
-  auto* panel = panel_.data() + (64 - reinterpret_cast<std::uintptr_t>(panel_.data()) % 64) % 64;
+  std::uint8_t* panel = panel_.reserve(panel_bytes(panel_groups_));
   at_panel_.resize(pointers_.size());
   for (std::int64_t s = begin; s < end; ++s) {
     float* c = c_.data() + (s - begin) * record_rows_ * kStripRows;
@@ -51,12 +75,24 @@ void StripDot::panels(const PackedMatrix& matrix, std::int64_t begin, std::int64
     // A strip is one stream of memory: panel after panel, with every row of the expert passing over each.
     for (int first = 0; first < matrix.groups(); first += panel_groups_) {
       const int groups = std::min(panel_groups_, matrix.groups() - first);
-      const std::int64_t offset = static_cast<std::int64_t>(first) * kGroupBlocks * record_bytes(kernels_->format);
+      const std::int64_t offset =
+          static_cast<std::int64_t>(first) * kGroupBlocks * record_bytes(kernels_->panel_format);
       for (std::size_t r = 0; r < pointers_.size(); ++r) at_panel_[r] = pointers_[r] + offset;
       const std::uint8_t* weights = matrix.strip(s) + static_cast<std::int64_t>(first) * kGroupBytes;
       kernels_->expand_panel(weights, groups, panel);
       multiply_panel(panel, groups, weights + groups * kGroupBytes, c);
     }
+  }
+}
+
+void StripDot::tiles(const PackedMatrix& matrix, std::int64_t begin, std::int64_t end) {
+  std::uint8_t* panel = panel_.reserve(std::int64_t{matrix.groups()} * kTilePanelBytes);
+  const std::uint8_t* rows = tiles_.reserve(0);
+  for (std::int64_t s = begin; s < end; s += 2) {
+    float* c = c_.data() + (s - begin) * record_rows_ * kStripRows;
+    const std::uint8_t* strips[2] = {matrix.strip(s), matrix.strip(std::min(s + 1, end - 1))};
+    float* sums[2] = {c, c + record_rows_ * kStripRows};
+    kernels_->tile_dot(strips, matrix.groups(), rows, record_rows_, panel, sums);
   }
 }
 
@@ -75,7 +111,8 @@ void StripDot::multiply_panel(const std::uint8_t* panel, int groups, const std::
   }
 }
 
-void StripDot::add_tails(std::int64_t strips, const RowList& rows) {
+void StripDot::add_tails(std::int64_t strips) {
+  const RowList& rows = *rows_;
   for (std::int64_t s = 0; s < strips; ++s) {
     float* c = c_.data() + s * record_rows_ * kStripRows;
     for (std::size_t t = 0; t < rows.tails_.size(); ++t) {

@@ -13,8 +13,9 @@
 namespace tilewright::cpu {
 namespace {
 
-constexpr RowFormat kWideFormats[] = {RowFormat::wide_pair16, RowFormat::wide_sum32, RowFormat::bf16};
-constexpr RowFormat kCodeFormats[] = {RowFormat::codes_pair16, RowFormat::codes_sum32};
+constexpr RowFormat kWideFormats[] = {RowFormat::wide_pair16, RowFormat::wide_sum32, RowFormat::bf16,
+                                      RowFormat::bf16_tile};
+constexpr RowFormat kCodeFormats[] = {RowFormat::codes_pair16, RowFormat::codes_sum32, RowFormat::bf16_tile};
 
 /// bf16 values whose magnitudes span `binades` binades below `largest`.
 std::vector<float> spread_row(int k, float largest, int binades, unsigned seed) {
@@ -47,7 +48,7 @@ void expect_within_contract(const std::vector<float>& x, RowFormat format) {
     const double error = std::fabs(held[k] - x[k]);
     // Half a step: a block's step is at most 2^-14 of its maximum, and never below 2^-6 of the row's largest step.
     const double step = std::max(maximum * 0x1p-14, std::fabs(row_maximum) * 0x1p-20);
-    EXPECT_LE(error, format == RowFormat::bf16 ? 0.0 : step / 2) << "k " << k;
+    EXPECT_LE(error, is_bf16(format) ? 0.0 : step / 2) << "k " << k;
     if (std::fabs(x[k]) >= maximum * 0x1p-6) {
       EXPECT_EQ(error, 0.0) << "a value near its block's maximum, k " << k;
     }
@@ -129,6 +130,7 @@ TEST(DotRows, HoldsNvfp4RowsExactlyUnderEveryScale) {
     // 448 beside 2^-9 spans more than the 15 bits of a pair16 multiplier: the small blocks go to the tail.
     expect_exact(all, RowFormat::codes_pair16, tier, true);
     expect_exact(all, RowFormat::codes_sum32, tier, false);
+    expect_exact(all, RowFormat::bf16_tile, tier, false);
   }
 }
 

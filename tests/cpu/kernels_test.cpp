@@ -7,6 +7,7 @@
 
 #include "cpu/packed_experts.hpp"
 #include "cpu/row_values.hpp"
+#include "cpu/strip_dot.hpp"
 #include "tilewright/nvfp4.hpp"
 
 namespace tilewright::cpu {
@@ -43,10 +44,10 @@ class Strip {
   std::shared_ptr<std::uint8_t> bytes_;
 };
 
-DotRows random_rows(int count, int k, const KernelTable& table, Precision precision, unsigned seed) {
+DotRows random_rows(int count, int k, RowFormat format, const KernelTable& table, Precision precision, unsigned seed) {
   std::mt19937 random(seed);
   DotRows rows;
-  rows.reset(count, k, table.of(precision).format, table.rows);
+  rows.reset(count, k, format, table.rows);
   for (int r = 0; r < count; ++r) {
     std::vector<float> x;
     for (int i = 0; i < k; ++i) x.push_back(round_to_bf16(static_cast<float>(random() % 4001) / 1000.0F - 2.0F));
@@ -74,31 +75,32 @@ Dot exact_dot(const Strip& strip, int row, const std::vector<double>& x) {
 /// rounds each of its 8 pairs a block instead.
 double tolerance(const Dot& dot, int groups) { return dot.magnitude * 0x1p-24 * (3.0 + 8.0 * groups * kGroupBlocks); }
 
+/// The result of row r must be `base` plus the exact dot product.
+template <typename T>
+void expect_rows(const Strip& strip, const DotRows& rows, int count, const std::vector<T>& c, float base) {
+  for (int r = 0; r < count; ++r) {
+    const std::vector<double> x = record_values(rows.row(r), rows.format(), rows.groups());
+    for (int n = 0; n < kStripRows; ++n) {
+      const Dot dot = exact_dot(strip, n, x);
+      EXPECT_NEAR(c[r * kStripRows + n], dot.value + base, tolerance(dot, strip.groups()) + base * 0x1p-20)
+          << "row " << r << " weight row " << n;
+    }
+  }
+}
+
 class Kernels : public testing::TestWithParam<std::tuple<IsaTier, Precision>> {
  protected:
   [[nodiscard]] static const KernelSet& set() { return kernels(std::get<0>(GetParam())).of(std::get<1>(GetParam())); }
 
-  static DotRows rows_of(int count, int k, unsigned seed) {
-    return random_rows(count, k, kernels(std::get<0>(GetParam())), std::get<1>(GetParam()), seed);
-  }
-
-  /// The result of row r must be `base` plus the exact dot product.
-  static void expect_rows(const Strip& strip, const DotRows& rows, int count, const std::vector<float>& c, float base) {
-    for (int r = 0; r < count; ++r) {
-      const std::vector<double> x = record_values(rows.row(r), rows.format(), rows.groups());
-      for (int n = 0; n < kStripRows; ++n) {
-        const Dot dot = exact_dot(strip, n, x);
-        EXPECT_NEAR(c[r * kStripRows + n], dot.value + base, tolerance(dot, strip.groups()) + base * 0x1p-20)
-            << "row " << r << " weight row " << n;
-      }
-    }
+  static DotRows rows_of(int count, int k, RowFormat format, unsigned seed) {
+    return random_rows(count, k, format, kernels(std::get<0>(GetParam())), std::get<1>(GetParam()), seed);
   }
 };
 
 TEST_P(Kernels, StreamEqualsTheExactDotProduct) {
   for (const int groups : {1, 2, 7}) {
     const Strip strip(groups, 5);
-    const DotRows rows = rows_of(set().stream_rows, groups * kGroupK, 9);
+    const DotRows rows = rows_of(set().stream_rows, groups * kGroupK, set().stream_format, 9);
     for (int count = 1; count <= set().stream_rows; ++count) {
       std::vector<const std::uint8_t*> pointers;
       for (int r = 0; r < count; ++r) pointers.push_back(rows.row(r));
@@ -110,13 +112,14 @@ TEST_P(Kernels, StreamEqualsTheExactDotProduct) {
 }
 
 TEST_P(Kernels, PanelAddsTheExactDotProductForAnyNumberOfRows) {
+  if (set().panel_dot == nullptr) GTEST_SKIP() << "this tier multiplies tiles";
   constexpr int kGroups = 3;
   constexpr int kMost = 27;  // past every kernel's rows a pass, with every remainder on the way
   const Strip strip(kGroups, 6);
   std::vector<std::uint8_t> storage(static_cast<std::size_t>(panel_bytes(kGroups)) + 64);
   auto* panel = storage.data() + (64 - reinterpret_cast<std::uintptr_t>(storage.data()) % 64) % 64;
   set().expand_panel(strip.data(), kGroups, panel);
-  const DotRows rows = rows_of(kMost, kGroups * kGroupK, 10);
+  const DotRows rows = rows_of(kMost, kGroups * kGroupK, set().panel_format, 10);
   std::vector<const std::uint8_t*> pointers;
   for (int r = 0; r < kMost; ++r) pointers.push_back(rows.row(r));
   for (int count = 1; count <= kMost; ++count) {
@@ -130,7 +133,7 @@ TEST_P(Kernels, ZeroScalesHideWhateverTheCodesAre) {
   Strip strip(1, 7);
   auto* bytes = const_cast<std::uint8_t*>(strip.data());
   std::fill_n(bytes, kGroupScaleBytes, std::uint8_t{0});
-  const DotRows rows = rows_of(1, kGroupK, 12);
+  const DotRows rows = rows_of(1, kGroupK, set().stream_format, 12);
   const std::uint8_t* pointer = rows.row(0);
   std::vector<float> c(kStripRows, 1.0F);
   set().stream_dot(strip.data(), 1, &pointer, 1, c.data());
@@ -150,14 +153,89 @@ INSTANTIATE_TEST_SUITE_P(EveryTierThatRunsHere, Kernels,
                                   to_string(std::get<1>(param.param));
                          });
 
+/// The products of two strips with `rows`, from a kernel that multiplies tiles.
+class TileProduct {
+ public:
+  TileProduct(const KernelSet& set, const Strip& first, const Strip& second, const DotRows& rows, int count) {
+    const int groups = first.groups();
+    const int blocks = (count + kTileBlockRows - 1) / kTileBlockRows;
+    std::uint8_t* tiles = tiles_.reserve(blocks * kTileBlockRows * groups * kGroupK * 2);
+    std::vector<const std::uint8_t*> pointers;
+    for (int r = 0; r < count; ++r) pointers.push_back(rows.row(r));
+    set.gather_tiles(pointers.data(), count, groups, tiles);
+    const std::uint8_t* strips[2] = {first.data(), second.data()};
+    std::vector<float> values[2];
+    for (auto& strip : values) strip.assign(static_cast<std::size_t>(count * kStripRows) + 1, kGuard);
+    float* const c[2] = {values[0].data(), values[1].data()};
+    set.tile_dot(strips, groups, tiles, count, panel_.reserve(groups * kTilePanelBytes), c);
+    for (int s = 0; s < 2; ++s) {
+      EXPECT_EQ(values[s].back(), kGuard) << "written past row " << count;
+      values[s].pop_back();
+      // In double, where the factor of twice the weight, as Strip counts, does not overflow.
+      for (const float value : values[s]) sums[s].push_back(std::ldexp(static_cast<double>(value), 113));
+    }
+  }
+
+  std::vector<double> sums[2];
+
+ private:
+  static constexpr float kGuard = -7.0F;
+  AlignedBytes tiles_;
+  AlignedBytes panel_;
+};
+
+class TileKernels : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (best_tier() != IsaTier::amx_bf16) GTEST_SKIP() << "this processor has no tiles of bf16";
+  }
+
+  static DotRows tile_rows(int count, int k, Precision precision) {
+    return random_rows(count, k, RowFormat::bf16_tile, kernels(IsaTier::amx_bf16), precision, 10);
+  }
+};
+
+TEST_F(TileKernels, EqualTheExactDotProductForAnyNumberOfRows) {
+  for (const int groups : {1, 2, 5}) {
+    const Strip first(groups, 6);
+    const Strip second(groups, 8);
+    constexpr int kMost = 67;  // past two passes of two row blocks, with every remainder on the way
+    for (const Precision precision : {Precision::w4a16, Precision::w4a4}) {
+      const DotRows rows = tile_rows(kMost, groups * kGroupK, precision);
+      for (int count = 1; count <= kMost; ++count) {
+        const TileProduct product(kernels(IsaTier::amx_bf16).w4a4, first, second, rows, count);
+        expect_rows(first, rows, count, product.sums[0], 0.0F);
+        expect_rows(second, rows, count, product.sums[1], 0.0F);
+      }
+    }
+  }
+}
+
+TEST_F(TileKernels, LoseNoSmallActivationBesideALargeOne) {
+  const Strip strip(1, 9);
+  DotRows rows = tile_rows(1, kGroupK, Precision::w4a16);
+  std::vector<float> x(kGroupK, 0.0F);
+  x[3] = 0x1p-100F;  // meets weights of its own, since the large one is in a block under a scale of zero
+  x[40] = 1.0F;
+  auto* bytes = const_cast<std::uint8_t*>(strip.data());
+  std::fill_n(bytes + scale_offset(0, 40 / kBlock), kStripRows, std::uint8_t{0});
+  std::fill_n(bytes, kStripRows, std::uint8_t{0x01});  // the smallest scale, 2^-9
+  ASSERT_TRUE(rows.set_wide(0, x));
+  const TileProduct product(kernels(IsaTier::amx_bf16).w4a4, strip, strip, rows, 1);
+  for (int n = 0; n < kStripRows; ++n) {
+    const double value = static_cast<double>(product.sums[0][n]) * rows.unit(0);
+    EXPECT_EQ(value, strip.doubled_weight(n, 3) * x[3]) << "weight row " << n;
+  }
+}
+
 TEST(IsaTier, SelectsByNameAndNamesWhatThisProcessorLacks) {
   for (const IsaTier tier : available_tiers()) EXPECT_EQ(*select_tier(to_string(tier)), tier);
   const auto unknown = select_tier("sse9");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, ErrorCode::invalid_argument);
   EXPECT_NE(unknown.error().message().find("avx512_vnni"), std::string::npos);
-  if (best_tier() != IsaTier::avx512_bf16) {
-    const auto lacking = select_tier("avx512_bf16");
+  if (best_tier() != IsaTier::amx_bf16) {
+    const auto lacking = select_tier("amx_bf16");
     ASSERT_FALSE(lacking);
     EXPECT_EQ(lacking.error().code, ErrorCode::unsupported);
   }

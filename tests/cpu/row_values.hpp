@@ -20,7 +20,7 @@ T read_as(const std::uint8_t* at) {
 /// x[k] / unit of one block record, by the formula at the top of dot_rows.hpp.
 inline double record_value(const std::uint8_t* record, RowFormat format, int k) {
   // The pairs of a bf16 record are (0, 2), (1, 3), (4, 6), ...
-  if (format == RowFormat::bf16) return to_float(read_as<bf16>(record + 2 * (k / 4 * 4 + k % 2 * 2 + k % 4 / 2)));
+  if (is_bf16(format)) return to_float(read_as<bf16>(record + 2 * (k / 4 * 4 + k % 2 * 2 + k % 4 / 2)));
   const int planes = planes_of(format);
   const auto plane = [&](int p) { return static_cast<double>(static_cast<std::int8_t>(record[p * kBlock + k])); };
   const std::uint8_t* last_multiplier = record + multiplier_offset(planes, planes - 1);
