@@ -8,6 +8,7 @@
 #include "tilewright/device.hpp"
 #include "tilewright/model.hpp"
 #include "tilewright/moe_layer.hpp"
+#include "tools/tilewright/doctor.hpp"
 #include "tools/tilewright/verb.hpp"
 
 namespace tilewright::cli {
@@ -16,13 +17,15 @@ namespace {
 struct Options {
   bool devices = false;
   bool models = false;
+  bool doctor = false;
   Format format = Format::text;
 };
 
 constexpr const char* kExamples =
     "  tilewright info\n"
     "  tilewright info --devices --format md\n"
-    "  tilewright info --models";
+    "  tilewright info --models\n"
+    "  tilewright info --doctor";
 
 Table device_table() {
   Table table{"Devices",
@@ -120,7 +123,8 @@ Outcome run(const Options& options) {
   report.json["models"] = model_json();
   if (options.devices) report.sections.emplace_back(device_table());
   if (options.models) report.sections.emplace_back(model_table());
-  if (!options.devices && !options.models) {
+  if (options.doctor) add_doctor(report);
+  if (!options.devices && !options.models && !options.doctor) {
     report.sections.emplace_back(build_facts());
     report.sections.emplace_back(cpu_facts(cpu));
     report.sections.emplace_back(
@@ -139,6 +143,8 @@ Verb add_info(CLI::App& app) {
                    options->format);
   command->add_flag("--devices", options->devices, "List the devices that can be planned for");
   command->add_flag("--models", options->models, "List the models whose sizes are known");
+  command->add_flag("--doctor", options->doctor,
+                    "Look for every nvcc, the driver and its devices, and say which targets they allow");
   return {command, [options] { return Result<Outcome>(run(*options)); }};
 }
 

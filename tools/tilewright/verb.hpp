@@ -44,5 +44,6 @@ Verb add_bench(CLI::App& app);
 Verb add_verify(CLI::App& app);
 Verb add_inspect(CLI::App& app);
 Verb add_quantize(CLI::App& app);
+Verb add_targets(CLI::App& app);
 
 }  // namespace tilewright::cli
