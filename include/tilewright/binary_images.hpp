@@ -117,9 +117,10 @@ struct ReadBinaryOptions {
   bool scan_code = true;  ///< look for instructions (setmaxnreg, griddepcontrol, local memory); false: nullopt
 };
 
-/// The images of a file. A file that is none of BinaryKind is `unsupported`, one whose own structure is broken
-/// `corrupt`, one that passes a limit of the reader (src/inspect/limits.hpp) `exhausted`, a thin archive, which
-/// holds names in place of bytes, `unsupported`.
+/// The images of a file: of its sections for fat binaries, and those that it carries as arrays of bytes in its data (a
+/// library may load them by itself; cuobjdump does not list them). A file that is none of BinaryKind is `unsupported`,
+/// one whose own structure is broken `corrupt`, one that passes a limit of the reader (src/inspect/limits.hpp)
+/// `exhausted`, a thin archive, which holds names in place of bytes, `unsupported`.
 Result<BinaryReport> read_binary(const std::string& path, const ReadBinaryOptions& options = {});
 
 /// The same for bytes already in memory; `name` stands in messages and in the report.

@@ -11,7 +11,7 @@ namespace tilewright::inspect {
 
 struct PtxContents {
   std::string version;  ///< of .version; empty where there is none
-  ImageTarget target;    ///< of .target; number 0 where there is none
+  ImageTarget target;   ///< of .target; number 0 where there is none
   std::vector<KernelInfo> kernels;
 };
 

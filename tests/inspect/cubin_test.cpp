@@ -170,6 +170,30 @@ TEST(CubinKernel, IsAnEntryPointAndNoOtherFunction) {
   EXPECT_EQ(image_of(bytes).kernels.size(), 1U);
 }
 
+TEST(CubinKernel, IsFoundWhereThereAreMoreSectionsThanAHeaderOrASymbolCanCount) {
+  Elf elf = testing::second_convention(120, "");
+  constexpr std::uint64_t kCodeSection = 3;  // behind the note and the table of indices
+  elf.sections.push_back({".symtab_shndx", 18, 0, Fields().u32(0).u32(kCodeSection).bytes(), 0, 0, 0});
+  Bytes bytes = testing::cubin(elf, {{}});
+  const std::uint64_t table = testing::field(bytes, 40, 8);
+  const std::uint64_t sections = testing::field(bytes, 60, 2);
+  const std::uint64_t names = testing::field(bytes, 62, 2);
+  for (std::uint64_t i = 0; i < sections; ++i) {
+    if (testing::field(bytes, table + 64 * i + 4, 4) != 2) continue;  // SHT_SYMTAB
+    const std::uint64_t symbol = testing::field(bytes, table + 64 * i + 24, 8) + 24;
+    ASSERT_EQ(testing::field(bytes, symbol + 6, 2), kCodeSection);
+    testing::put(bytes, symbol + 6, 0xffff, 2);
+  }
+  testing::put(bytes, 60, 0, 2);  // section 0 holds both
+  testing::put(bytes, 62, 0xffff, 2);
+  testing::put(bytes, table + 32, sections, 8);
+  testing::put(bytes, table + 40, names, 4);
+  const CodeImage image = image_of(bytes);
+  ASSERT_EQ(image.kernels.size(), 1U);
+  EXPECT_EQ(image.kernels[0].code_bytes, 128);
+  EXPECT_EQ(image.kernels[0].registers, 32);
+}
+
 TEST(CubinKernel, MayHaveAVeryLongName) {
   Kernel kernel;
   kernel.name = "_Z" + std::string(20000, 'x');
