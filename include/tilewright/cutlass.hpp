@@ -46,8 +46,9 @@ struct CutlassSchedule {
   CutlassWarps warps = CutlassWarps::automatic;
   CutlassTagFamily family = CutlassTagFamily::none;
   bool ptr_array = false;
-  std::optional<Arch> tag_arch;         ///< the tag's own Sm suffix where it has one: Sm100, Sm103, Sm120
-  std::optional<int> scheduler_stages;  ///< SM120 array tags: ...CooperativeSm120<S>
+  std::optional<Arch> tag_arch;           ///< the tag's own Sm suffix where it has one: Sm100, Sm103, Sm120
+  std::optional<int> scheduler_stages;    ///< SM120 array tags: ...CooperativeSm120<S>
+  std::optional<bool> tma_prefetch = {};  ///< SM103 tags: ...Sm103TmaPrefetch or ...Sm103DisablePrefetch, or neither
 
   bool operator==(const CutlassSchedule&) const = default;
 };

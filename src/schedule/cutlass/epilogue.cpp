@@ -17,12 +17,27 @@ int bits_of_c(const CutlassRequest& request) {
   return request.c == CutlassElement::none ? bits_of_d(request) : bits(request.c);
 }
 
+// The one atom that SM100 has for column-major elements of 32 bits swizzles 64 B (sm100_smem_selector:
+// Layout_MN_SW128_32B_Atom); every other buffer is aligned by its extent.
+std::optional<std::int64_t> buffer_alignment(const CutlassRequest& request, std::int64_t contiguous, int bit_width) {
+  const bool sm100 = request.arch == Arch::sm_100 || request.arch == Arch::sm_103;
+  if (sm100 && request.swap_ab && bit_width == 32 && contiguous % 32 == 0) return 512;
+  return swizzle_alignment(bytes_of(contiguous, bit_width));
+}
+
 }  // namespace
 
 StructLayout EpilogueChoice::plain_fusion() { return StructLayout().member("fusion", 1, 1); }
 
 StructLayout EpilogueChoice::bias_row(int cta_n, int element_bytes) {
   return StructLayout().member("bias_row", static_cast<std::int64_t>(cta_n) * element_bytes, 16);
+}
+
+StructLayout EpilogueChoice::finalize_row(bool swap_ab, int cta_n) {
+  constexpr int kBiasBytes = 2;
+  constexpr int kWeightBytes = 4;
+  if (!swap_ab) return bias_row(cta_n, kBiasBytes);
+  return StructLayout().member("router_weights", static_cast<std::int64_t>(cta_n) * kWeightBytes, 16);
 }
 
 int epilogue_tiles(const EpilogueChoice& choice) {
@@ -38,10 +53,11 @@ std::optional<std::int64_t> swizzle_alignment(std::int64_t contiguous_bytes) {
 }
 
 std::optional<Epilogue> tma_epilogue(const CutlassRequest& request, const EpilogueChoice& choice) {
-  const int contiguous = request.swap_ab ? choice.tile_m : choice.tile_n;
+  const int columns = choice.contiguous_n > 0 ? choice.contiguous_n : choice.tile_n;
+  const int contiguous = request.swap_ab ? choice.tile_m : columns;
   const std::int64_t elements = static_cast<std::int64_t>(choice.tile_m) * choice.tile_n;
-  const auto align_c = swizzle_alignment(bytes_of(contiguous, bits_of_c(request)));
-  const auto align_d = swizzle_alignment(bytes_of(contiguous, bits_of_d(request)));
+  const auto align_c = buffer_alignment(request, contiguous, bits_of_c(request));
+  const auto align_d = buffer_alignment(request, contiguous, bits_of_d(request));
   if (!align_c || !align_d) return std::nullopt;
   const std::int64_t bytes_c = choice.stages_c * bytes_of(elements, bits_of_c(request));
   const std::int64_t bytes_d = bytes_of(elements, bits_of_d(request));

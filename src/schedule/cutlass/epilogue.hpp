@@ -16,6 +16,7 @@ struct EpilogueChoice {
   int cta_n = 0;
   int tile_m = 0;
   int tile_n = 0;
+  int contiguous_n = 0;  ///< columns of a tile that lie side by side in D; 0: all
   int stages_c = 0;
   int stages_d = 0;
   bool reuse_c = false;                  ///< C and D share their buffers
@@ -26,6 +27,9 @@ struct EpilogueChoice {
   static StructLayout plain_fusion();
   /// Adds Sm90RowBroadcast's copy of a bias row, or nothing (one byte) where the bias runs along the other side.
   static StructLayout bias_row(int cta_n, int element_bytes);
+  /// Finalize: what runs along N is kept as a row, the bias (16-bit, as the output), or, where C and D are
+  /// column-major, the router's weights (fp32).
+  static StructLayout finalize_row(bool swap_ab, int cta_n);
 };
 
 /// The epilogue as the kernel's SharedStorage holds it.

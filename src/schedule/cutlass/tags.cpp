@@ -41,11 +41,16 @@ bool is_ultra(CutlassTagFamily family) {
   return family == CutlassTagFamily::ultra_vs16 || family == CutlassTagFamily::ultra_vs32;
 }
 
+const char* prefetch_part(const CutlassSchedule& s) {
+  if (!s.tma_prefetch) return "";
+  return *s.tma_prefetch ? "TmaPrefetch" : "DisablePrefetch";
+}
+
 std::string suffix(const CutlassSchedule& s) {
   if (!s.tag_arch) return {};
   std::string text = to_string(*s.tag_arch);  // "sm_120" -> "Sm120"
   text.replace(0, 3, "Sm");
-  return s.scheduler_stages ? fmt::format("{}<{}>", text, *s.scheduler_stages) : text;
+  return s.scheduler_stages ? fmt::format("{}<{}>", text, *s.scheduler_stages) : text + prefetch_part(s);
 }
 
 // Every tag that the builders of the covered architectures know, Auto first.
@@ -53,8 +58,8 @@ std::vector<CutlassSchedule> known_schedules() {
   std::vector<CutlassSchedule> all = {{}};
   for (const bool array : {false, true}) {
     const auto add = [&](CutlassWarps warps, CutlassTagFamily family, std::optional<Arch> arch = {},
-                         std::optional<int> stages = {}) {
-      all.push_back({warps, family, array, arch, stages});
+                         std::optional<int> stages = {}, std::optional<bool> prefetch = {}) {
+      all.push_back({warps, family, array, arch, stages, prefetch});
     };
     using F = CutlassTagFamily;
     for (const CutlassWarps warps :
@@ -64,7 +69,11 @@ std::vector<CutlassSchedule> known_schedules() {
     }
     for (const CutlassWarps warps : {CutlassWarps::one_sm, CutlassWarps::two_sm}) {
       for (const F family : {F::none, F::block_scaled, F::nvf4, F::mxf4, F::mxf8f6f4}) add(warps, family, Arch::sm_100);
-      for (const F family : {F::ultra_vs16, F::ultra_vs32}) add(warps, family, Arch::sm_103);
+      for (const F family : {F::ultra_vs16, F::ultra_vs32}) {
+        for (const std::optional<bool> prefetch : {std::optional<bool>(), std::optional(true), std::optional(false)}) {
+          add(warps, family, Arch::sm_103, {}, prefetch);
+        }
+      }
     }
     for (const CutlassWarps warps : {CutlassWarps::cooperative, CutlassWarps::pingpong}) {
       for (int stages = 1; stages <= 8; ++stages) add(warps, F::none, Arch::sm_120, stages);
@@ -133,7 +142,7 @@ std::string short_tag_name(const CutlassSchedule& s) {
   if (s.warps == CutlassWarps::tma_warp_specialized && s.family == CutlassTagFamily::none) return "TmaWarpSpecialized";
   const bool one_architecture = s.tag_arch && *s.tag_arch != Arch::sm_120;
   return fmt::format("{}{}{}{}", s.ptr_array ? "PtrArray" : "", warps_part(s), family_part(s.family),
-                     one_architecture ? std::string() : suffix(s));
+                     one_architecture ? prefetch_part(s) : suffix(s));
 }
 
 std::string short_tag_name(const CutlassEpilogueSchedule& s) {
