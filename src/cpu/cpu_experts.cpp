@@ -28,7 +28,7 @@ constexpr std::int64_t kMaxTaskStrips = 8;
 // Tasks a thread that expanding GEMMs are cut into: their rows are gathered once a task.
 constexpr std::int64_t kPanelTasks = 8;
 // Strips between two uses of their results, which are still in L1 then.
-constexpr std::int64_t kStripsAtOnce = 2;
+constexpr std::int64_t kStripsAtOnce = 8;
 
 /// Strips [begin, end) of one expert with rows [row_begin, row_end) of its slots.
 struct Task {
@@ -46,6 +46,7 @@ struct ThreadScratch {
   std::vector<float> row;
   std::vector<float> gate;
   std::vector<float> up;
+  std::vector<float*> out;
 };
 
 std::int64_t stream_task_strips(std::int64_t k) {
@@ -54,8 +55,9 @@ std::int64_t stream_task_strips(std::int64_t k) {
 
 /// Strips of a task, in whole pairs, where `strips` are to be dealt to `threads`.
 std::int64_t panel_task_strips(std::int64_t strips, int threads, std::int64_t most) {
-  const std::int64_t share = std::clamp<std::int64_t>(strips / (threads * kPanelTasks), kStripsAtOnce, most);
-  return (share + kStripsAtOnce - 1) / kStripsAtOnce * kStripsAtOnce;
+  const std::int64_t share =
+      std::clamp<std::int64_t>(strips / (threads * kPanelTasks), 2, std::max<std::int64_t>(2, most));
+  return (share + 1) / 2 * 2;
 }
 
 }  // namespace
@@ -96,9 +98,8 @@ struct CpuExperts::State {
   void gemm1(const Task& task, ThreadScratch& t);
   void activate_strip(const Task& task, std::int64_t strip, std::int64_t at, ThreadScratch& t);
   Status quantize_middles();
-  void gemm2(std::int64_t begin, std::int64_t end, float* y, ThreadScratch& t);
-  void combine_strip(const PackedMatrix& matrix, std::int64_t strip, std::int64_t at, std::int64_t first, float* y,
-                     ThreadScratch& t);
+  void gemm2(std::int64_t begin, std::int64_t end, int tokens, float* y, ThreadScratch& t);
+  void combine_strip(std::int64_t strip, std::int64_t at, std::int64_t first, float* y, ThreadScratch& t);
 };
 
 /// Sets a row of `out` from t.row, by the recipe of the precision. False when a value is not finite.
@@ -225,7 +226,10 @@ Status CpuExperts::State::quantize_middles() {
 
 /// Output features of strips [begin, end), all experts: a thread owns its columns of y, so that the sum over experts
 /// has one order whatever the threads do.
-void CpuExperts::State::gemm2(std::int64_t begin, std::int64_t end, float* y, ThreadScratch& t) {
+void CpuExperts::State::gemm2(std::int64_t begin, std::int64_t end, int tokens, float* y, ThreadScratch& t) {
+  const std::int64_t hidden = packed.hidden();
+  const std::int64_t columns = std::min(hidden, end * kStripRows) - begin * kStripRows;
+  for (int token = 0; token < tokens; ++token) std::fill_n(y + token * hidden + begin * kStripRows, columns, 0.0F);
   const std::int64_t pass = StripDot::rows_a_pass(*kernels, middles.row_bytes());
   for (int e = 0; e < packed.size(); ++e) {
     const PackedMatrix& matrix = packed[e].gemm2;
@@ -234,26 +238,30 @@ void CpuExperts::State::gemm2(std::int64_t begin, std::int64_t end, float* y, Th
       t.rows.clear();
       for (std::int64_t i = first; i < last; ++i) t.rows.add(middles, i);
       t.dot.set_rows(t.rows, matrix.groups(), walk);
+      t.row.resize(static_cast<std::size_t>(t.rows.size()));
+      for (int r = 0; r < t.rows.size(); ++r) {
+        t.row[r] = slots.sorted[first + r].weight * (t.rows.unit(r) * matrix.half_scale[0]);
+      }
       for (std::int64_t s = begin; s < end; s += kStripsAtOnce) {
         const std::int64_t strips_end = std::min(end, s + kStripsAtOnce);
         t.dot.multiply(matrix, s, strips_end);
-        for (std::int64_t strip = s; strip < strips_end; ++strip) combine_strip(matrix, strip, strip - s, first, y, t);
+        for (std::int64_t strip = s; strip < strips_end; ++strip) combine_strip(strip, strip - s, first, y, t);
       }
     }
   }
 }
 
-/// Adds one strip's results, the last product's number `at`, to the tokens of the slots from `first` on.
-void CpuExperts::State::combine_strip(const PackedMatrix& matrix, std::int64_t strip, std::int64_t at,
-                                      std::int64_t first, float* y, ThreadScratch& t) {
+/// Adds one strip's results, the last product's number `at`, to the tokens of the slots from `first` on, each row times
+/// its factor in t.row.
+void CpuExperts::State::combine_strip(std::int64_t strip, std::int64_t at, std::int64_t first, float* y,
+                                      ThreadScratch& t) {
   const std::int64_t hidden = packed.hidden();
   const auto valid = static_cast<int>(std::min<std::int64_t>(kStripRows, hidden - strip * kStripRows));
-  for (int row = 0; row < t.rows.size(); ++row) {
-    const Slot& slot = slots.sorted[first + row];
-    const float factor = slot.weight * (t.rows.unit(row) * matrix.half_scale[0]);
-    float* out = y + slot.token * hidden + strip * kStripRows;
-    rows->add_scaled(t.dot.result(at, row), factor, valid, out);
+  t.out.resize(t.row.size());
+  for (int r = 0; r < t.rows.size(); ++r) {
+    t.out[r] = y + slots.sorted[first + r].token * hidden + strip * kStripRows;
   }
+  rows->add_scaled(t.dot.result(at, 0), t.row.data(), t.rows.size(), valid, t.out.data());
 }
 
 CpuExperts::CpuExperts(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -306,14 +314,15 @@ Status CpuExperts::run(const bf16* x, const RoutedTokens& routed, float* y) {
         tbb::simple_partitioner());
     status = s.quantize_middles();
     if (!status) return;
-    std::fill_n(y, static_cast<std::int64_t>(routed.tokens) * s.packed.hidden(), 0.0F);
     const std::int64_t strips = (s.packed.hidden() + kStripRows - 1) / kStripRows;
     // Every task reads all intermediates, so that few tasks read them few times.
     const std::int64_t step = s.walk == WeightWalk::stream ? stream_task_strips(s.packed.intermediate())
                                                            : panel_task_strips(strips * 4, s.options.threads, strips);
     tbb::parallel_for(
         std::int64_t{0}, (strips + step - 1) / step,
-        [&](std::int64_t i) { s.gemm2(i * step, std::min(strips, (i + 1) * step), y, s.scratch.local()); },
+        [&](std::int64_t i) {
+          s.gemm2(i * step, std::min(strips, (i + 1) * step), routed.tokens, y, s.scratch.local());
+        },
         tbb::simple_partitioner());
   });
   return status;

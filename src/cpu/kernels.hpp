@@ -29,10 +29,10 @@ using PanelDot = void (*)(const std::uint8_t* panel, int groups, const std::uint
 /// Puts rows (bf16_tile records) into tile order: [row / 16][k / 32][row % 16][32 bf16].
 using GatherTiles = void (*)(const std::uint8_t* const* rows, int count, int groups, std::uint8_t* tiles);
 
-/// Sets c[s] to the products of two strips with `count` rows in tile order; `panel` has room for kTilePanelBytes a
-/// group. Both strips may be the same one.
-using TileDot = void (*)(const std::uint8_t* const* strips, int groups, const std::uint8_t* tiles, int count,
-                         std::uint8_t* panel, float* const* c);
+/// Sets c, [strip][row][16], to the products of contiguous strips with `count` rows in tile order. Strips go in pairs:
+/// c has room for an even number of them, `panel` for kTilePanelBytes a group.
+using TileDot = void (*)(const std::uint8_t* strips, int strip_count, int groups, const std::uint8_t* tiles, int count,
+                         std::uint8_t* panel, float* c);
 
 /// The kernels of one precision. Where tile_dot is set it takes the place of expand_panel and panel_dot.
 struct KernelSet {

@@ -22,6 +22,10 @@ constexpr int kTileBytes = kTileRows * 64;
 constexpr int kTileK = 32;
 constexpr int kStepsAGroup = kGroupK / kTileK;
 constexpr int kPairBytes = kStepsAGroup * 2 * kTileBytes;  // a group of two strips: [step][strip] tiles
+constexpr int kNearBytes =
+    2 * kGroupBytes;                   // two strips at the pace of the tile unit leave memory the time that it needs
+constexpr int kBlocksAPass = 2;        // row blocks that the sums have tiles for
+constexpr int kAllSlots = 0x7FFFFFFF;  // a panel that keeps every group
 static_assert(kPairBytes == kTilePanelBytes);
 
 /// fp16 of the 16 e2m1 codes times 2^8, twice: vpermw looks up 5 bits.
@@ -129,8 +133,8 @@ struct StripPair {
   /// `skip`: what the first strip's stream jumps over at its end; the second strip comes next, and is here already.
   void prefetch_ahead(std::int64_t skip) const {
     for (int line = 0; line < kGroupBytes; line += 64) {
-      prefetch(first + kPrefetchBytes + skip + line);
-      prefetch(second + kPrefetchBytes + line);
+      _mm_prefetch(reinterpret_cast<const char*>(first + kNearBytes + skip + line), _MM_HINT_T0);
+      _mm_prefetch(reinterpret_cast<const char*>(second + kNearBytes + line), _MM_HINT_T0);
     }
   }
 
@@ -160,9 +164,9 @@ inline void multiply_step(const std::uint8_t* weights, const std::uint8_t* first
 }
 
 /// One or two row blocks times two strips over all of K. kExpand: the weights are still packed; group g of the panel
-/// lies at g % slots, and is written one group ahead of its use.
+/// lies at slot g & last_slot, and is written one group ahead of its use.
 template <int kBlocks, bool kExpand>
-void multiply_blocks(StripPair strips, int groups, const std::uint8_t* rows, std::uint8_t* panel, int slots) {
+void multiply_blocks(StripPair strips, int groups, const std::uint8_t* rows, std::uint8_t* panel, int last_slot) {
   const std::int64_t block_bytes = std::int64_t{groups} * kStepsAGroup * kTileBytes;
   const std::int64_t strip = std::int64_t{groups} * kGroupBytes;
   clear_tile<0>();
@@ -173,8 +177,8 @@ void multiply_blocks(StripPair strips, int groups, const std::uint8_t* rows, std
   }
   if constexpr (kExpand) strips.expand(panel);
   const auto group = [&](int g, const StripPair* next) {
-    const std::uint8_t* weights = panel + g % slots * kPairBytes;
-    std::uint8_t* out = panel + (g + 1) % slots * kPairBytes;
+    const std::uint8_t* weights = panel + (g & last_slot) * kPairBytes;
+    std::uint8_t* out = panel + ((g + 1) & last_slot) * kPairBytes;
     const std::uint8_t* first = rows + g * kStepsAGroup * kTileBytes;
     multiply_step<kBlocks, 0>(weights, first, first + block_bytes, next, out);
     multiply_step<kBlocks, 1>(weights, first, first + block_bytes, next, out);
@@ -182,7 +186,7 @@ void multiply_blocks(StripPair strips, int groups, const std::uint8_t* rows, std
   for (int g = 0; g + 1 < groups; ++g) {
     if constexpr (kExpand) {
       strips.advance();
-      strips.prefetch_ahead(g + 1 + kPrefetchBytes / kGroupBytes < groups ? 0 : 2 * strip);
+      strips.prefetch_ahead(g + 1 + kNearBytes / kGroupBytes < groups ? 0 : 2 * strip);
       group(g, &strips);
     } else {
       group(g, nullptr);
@@ -199,23 +203,30 @@ void store_sums(int blocks, float* first, float* second) {
   store_tile<3>(second + kTileRows * kStripRows);
 }
 
-void tile_dot(const std::uint8_t* const* strips, int groups, const std::uint8_t* rows, int count, std::uint8_t* panel,
-              float* const* c) {
+void tile_dot(const std::uint8_t* strips, int strip_count, int groups, const std::uint8_t* tiles, int count,
+              std::uint8_t* panel, float* c) {
   const std::int64_t block_bytes = std::int64_t{groups} * kStepsAGroup * kTileBytes;
-  const StripPair pair{strips[0], strips[1]};
-  const int slots = count <= 2 * kTileRows ? 2 : groups;  // more rows read the whole panel again
-  for (int r = 0; r < count; r += 2 * kTileRows, rows += 2 * block_bytes) {
-    const int first = std::min(kTileRows, count - r);
-    const int second = std::min(kTileRows, count - r - first);
-    configure(first, second);
-    if (second > 0) {
-      r == 0 ? multiply_blocks<2, true>(pair, groups, rows, panel, slots)
-             : multiply_blocks<2, false>(pair, groups, rows, panel, slots);
-    } else {
-      r == 0 ? multiply_blocks<1, true>(pair, groups, rows, panel, slots)
-             : multiply_blocks<1, false>(pair, groups, rows, panel, slots);
+  const std::int64_t strip_size = std::int64_t{groups} * kGroupBytes;
+  const std::int64_t c_size = std::int64_t{count} * kStripRows;
+  // More rows than one pass takes read the whole panel again; else two groups are enough.
+  const int last_slot = count <= kBlocksAPass * kTileRows ? 1 : kAllSlots;
+  int configured = 0;  // rows of the pass; loading a configuration costs as much as some tiles
+  for (int s = 0; s < strip_count; s += 2, strips += 2 * strip_size, c += 2 * c_size) {
+    const StripPair pair{strips, s + 1 < strip_count ? strips + strip_size : strips};
+    const std::uint8_t* rows = tiles;
+    for (int r = 0; r < count; r += kBlocksAPass * kTileRows, rows += kBlocksAPass * block_bytes) {
+      const int pass = std::min(kBlocksAPass * kTileRows, count - r);
+      if (pass != configured) configure(std::min(kTileRows, pass), std::max(0, pass - kTileRows));
+      configured = pass;
+      if (pass > kTileRows) {
+        r == 0 ? multiply_blocks<2, true>(pair, groups, rows, panel, last_slot)
+               : multiply_blocks<2, false>(pair, groups, rows, panel, last_slot);
+      } else {
+        r == 0 ? multiply_blocks<1, true>(pair, groups, rows, panel, last_slot)
+               : multiply_blocks<1, false>(pair, groups, rows, panel, last_slot);
+      }
+      store_sums(pass > kTileRows ? 2 : 1, c + r * kStripRows, c + c_size + r * kStripRows);
     }
-    store_sums(second > 0 ? 2 : 1, c[0] + r * kStripRows, c[1] + r * kStripRows);
   }
   asm volatile("tilerelease");
 }
@@ -254,6 +265,7 @@ template <int kPlanes>
 constexpr KernelSet with_tiles() {
   KernelSet set = integer_kernels<true, kPlanes>();
   set.panel_format = RowFormat::bf16_tile;
+  set.stream_limit = 2;
   set.dot_instruction = "tdpbf16ps";
   set.dots_per_mac = 1;
   set.expand_panel = nullptr;

@@ -14,6 +14,10 @@
 namespace tilewright::cpu {
 namespace {
 
+/// How far ahead of its use a weight line is asked for; two groups cover the latency that out-of-order execution does
+/// not (docs/kernels/cpu.md). Prefetching past the end of the weights is harmless.
+constexpr int kPrefetchBytes = 2 * kGroupBytes;
+
 inline void prefetch(const std::uint8_t* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
 
 inline __m256i broadcast32(const std::uint8_t* p) {

@@ -52,11 +52,11 @@ void stream_bf16_rows(const std::uint8_t* strip, int groups, const std::uint8_t*
     records[r] = rows[r];
   }
   for (int g = 0; g < groups; ++g, strip += kGroupBytes) {
-    prefetch(strip + kPrefetchBytes);
+    prefetch(strip + kAheadBytes);
     for (int b = 0; b < kGroupBlocks; ++b) {
       const std::uint8_t* codes = strip + kGroupScaleBytes + b * kBlockCodeBytes;
-      prefetch(codes + kPrefetchBytes);
-      prefetch(codes + kPrefetchBytes + 64);
+      prefetch(codes + kAheadBytes);
+      prefetch(codes + kAheadBytes + 64);
       __m512i pairs[kPairs];
       decode_block(codes, pairs);
       const __m512 scales = block_scales(strip + scale_offset(0, b));

@@ -23,8 +23,8 @@ struct RowKernels {
   /// Fills the bf16 records of n values, whole blocks: x * factor, which bf16 must hold exactly.
   void (*bf16_records)(const float* x, std::int64_t n, float factor, std::uint8_t* records);
 
-  /// out[i] += x[i] * factor for n values, 16 at most.
-  void (*add_scaled)(const float* x, float factor, int n, float* out);
+  /// out[r][i] += c[r][i] * factors[r] for `count` rows of n values; rows of c are 16 apart, which is the most n.
+  void (*add_scaled)(const float* c, const float* factors, int count, int n, float* const* out);
 
   /// out[i] = activation(gate[i], up[i]) in fp32; a non-gated kind does not read `gate`, and out may be `up`. Within
   /// 4e-7 relative of the formula, plus 1e-30; gelu_tanh and swiglu_oai round the argument z of their sigmoid first,

@@ -108,12 +108,19 @@ void codes_record(const float* x, float code_multiplier, float multiplier, RowFo
   finish_record(record, format, multiplier);
 }
 
-void add_scaled(const float* x, float factor, int n, float* out) {
-  if (n == kStripRows) {
-    for (int i = 0; i < kStripRows; ++i) out[i] += x[i] * factor;
-    return;
+void add_scaled(const float* c, const float* factors, int count, int n, float* const* out) {
+  for (int r = 0; r < count; ++r, c += kStripRows) {
+    const float factor = factors[r];
+    float* to = out[r];
+    if (n == kStripRows) {
+      // A constant count, and sums kept apart from their stores, let the compiler use whole vectors.
+      float sums[kStripRows];
+      for (int i = 0; i < kStripRows; ++i) sums[i] = to[i] + c[i] * factor;
+      std::memcpy(to, sums, sizeof(sums));
+    } else {
+      for (int i = 0; i < n; ++i) to[i] += c[i] * factor;
+    }
   }
-  for (int i = 0; i < n; ++i) out[i] += x[i] * factor;
 }
 
 constexpr RowKernels kRowKernels = {largest_bits, wide_record, codes_record, bf16_records, add_scaled, activate_block};

@@ -87,13 +87,8 @@ void StripDot::panels(const PackedMatrix& matrix, std::int64_t begin, std::int64
 
 void StripDot::tiles(const PackedMatrix& matrix, std::int64_t begin, std::int64_t end) {
   std::uint8_t* panel = panel_.reserve(std::int64_t{matrix.groups()} * kTilePanelBytes);
-  const std::uint8_t* rows = tiles_.reserve(0);
-  for (std::int64_t s = begin; s < end; s += 2) {
-    float* c = c_.data() + (s - begin) * record_rows_ * kStripRows;
-    const std::uint8_t* strips[2] = {matrix.strip(s), matrix.strip(std::min(s + 1, end - 1))};
-    float* sums[2] = {c, c + record_rows_ * kStripRows};
-    kernels_->tile_dot(strips, matrix.groups(), rows, record_rows_, panel, sums);
-  }
+  kernels_->tile_dot(matrix.strip(begin), static_cast<int>(end - begin), matrix.groups(), tiles_.reserve(0),
+                     record_rows_, panel, c_.data());
 }
 
 /// All rows over one panel. The next panel's weights are asked for between the rows, a few lines at a time: in one go

@@ -54,8 +54,4 @@ inline constexpr float kWeightUnit = 0.5F;  ///< what one step of the doubled co
 inline constexpr int kScaleShift = 20;
 inline constexpr float kScaleUnbias = 0x1p120F;
 
-/// How far ahead of its use a weight line is asked for; two groups cover the latency that out-of-order execution does
-/// not (docs/kernels/cpu.md). Prefetching past the end of the weights is harmless.
-inline constexpr int kPrefetchBytes = 2 * kGroupBytes;
-
 }  // namespace tilewright::cpu

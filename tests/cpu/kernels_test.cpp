@@ -153,30 +153,35 @@ INSTANTIATE_TEST_SUITE_P(EveryTierThatRunsHere, Kernels,
                                   to_string(std::get<1>(param.param));
                          });
 
-/// The products of two strips with `rows`, from a kernel that multiplies tiles.
+/// The products of contiguous strips with rows, from a kernel that multiplies tiles.
 class TileProduct {
  public:
-  TileProduct(const KernelSet& set, const Strip& first, const Strip& second, const DotRows& rows, int count) {
-    const int groups = first.groups();
+  TileProduct(const std::vector<const Strip*>& strips, const DotRows& rows, int count) {
+    const KernelSet& set = kernels(IsaTier::amx_bf16).w4a4;
+    const int groups = strips.front()->groups();
     const int blocks = (count + kTileBlockRows - 1) / kTileBlockRows;
     std::uint8_t* tiles = tiles_.reserve(blocks * kTileBlockRows * groups * kGroupK * 2);
     std::vector<const std::uint8_t*> pointers;
     for (int r = 0; r < count; ++r) pointers.push_back(rows.row(r));
     set.gather_tiles(pointers.data(), count, groups, tiles);
-    const std::uint8_t* strips[2] = {first.data(), second.data()};
-    std::vector<float> values[2];
-    for (auto& strip : values) strip.assign(static_cast<std::size_t>(count * kStripRows) + 1, kGuard);
-    float* const c[2] = {values[0].data(), values[1].data()};
-    set.tile_dot(strips, groups, tiles, count, panel_.reserve(groups * kTilePanelBytes), c);
-    for (int s = 0; s < 2; ++s) {
-      EXPECT_EQ(values[s].back(), kGuard) << "written past row " << count;
-      values[s].pop_back();
+    const auto size = static_cast<std::size_t>(groups) * kGroupBytes;
+    const auto memory = *allocate_weights(static_cast<std::int64_t>(strips.size() * size));
+    for (std::size_t s = 0; s < strips.size(); ++s) std::copy_n(strips[s]->data(), size, memory.get() + s * size);
+    const auto values = static_cast<std::size_t>(count) * kStripRows;
+    const std::size_t even = (strips.size() + 1) / 2 * 2;
+    std::vector<float> c(even * values + 1, kGuard);
+    set.tile_dot(memory.get(), static_cast<int>(strips.size()), groups, tiles, count,
+                 panel_.reserve(groups * kTilePanelBytes), c.data());
+    EXPECT_EQ(c.back(), kGuard) << "written past row " << count;
+    for (std::size_t s = 0; s < strips.size(); ++s) {
+      sums.emplace_back();
       // In double, where the factor of twice the weight, as Strip counts, does not overflow.
-      for (const float value : values[s]) sums[s].push_back(std::ldexp(static_cast<double>(value), 113));
+      for (std::size_t i = 0; i < values; ++i)
+        sums[s].push_back(std::ldexp(static_cast<double>(c[s * values + i]), 113));
     }
   }
 
-  std::vector<double> sums[2];
+  std::vector<std::vector<double>> sums;
 
  private:
   static constexpr float kGuard = -7.0F;
@@ -203,9 +208,10 @@ TEST_F(TileKernels, EqualTheExactDotProductForAnyNumberOfRows) {
     for (const Precision precision : {Precision::w4a16, Precision::w4a4}) {
       const DotRows rows = tile_rows(kMost, groups * kGroupK, precision);
       for (int count = 1; count <= kMost; ++count) {
-        const TileProduct product(kernels(IsaTier::amx_bf16).w4a4, first, second, rows, count);
+        const TileProduct product({&first, &second, &first}, rows, count);
         expect_rows(first, rows, count, product.sums[0], 0.0F);
         expect_rows(second, rows, count, product.sums[1], 0.0F);
+        expect_rows(first, rows, count, product.sums[2], 0.0F);
       }
     }
   }
@@ -221,7 +227,7 @@ TEST_F(TileKernels, LoseNoSmallActivationBesideALargeOne) {
   std::fill_n(bytes + scale_offset(0, 40 / kBlock), kStripRows, std::uint8_t{0});
   std::fill_n(bytes, kStripRows, std::uint8_t{0x01});  // the smallest scale, 2^-9
   ASSERT_TRUE(rows.set_wide(0, x));
-  const TileProduct product(kernels(IsaTier::amx_bf16).w4a4, strip, strip, rows, 1);
+  const TileProduct product({&strip}, rows, 1);
   for (int n = 0; n < kStripRows; ++n) {
     const double value = static_cast<double>(product.sums[0][n]) * rows.unit(0);
     EXPECT_EQ(value, strip.doubled_weight(n, 3) * x[3]) << "weight row " << n;
