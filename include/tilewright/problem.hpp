@@ -59,14 +59,13 @@ Result<RowsHistogram> expected_rows(std::int64_t tokens, int top_k, int experts,
                                     const RowModel& model = {});
 
 enum class GemmId : std::uint8_t {
-  gemm1,   ///< gate and up (or up alone): N = 2 I (or I), K = H
-  gemm2,   ///< down: N = H, K = I
-  single,  ///< a grouped GEMM by itself
+  gemm1,  ///< gate and up (or up alone): N = 2 I (or I), K = H; also a grouped GEMM by itself that does not combine
+  gemm2,  ///< down: N = H, K = I; its epilogue combines (Epilogue::finalize)
 };
-const char* to_string(GemmId gemm);  ///< "gemm1", "gemm2", "gemm"
+const char* to_string(GemmId gemm);  ///< "gemm1", "gemm2"
 
 struct GemmProblem {
-  GemmId gemm = GemmId::single;
+  GemmId gemm = GemmId::gemm1;
   std::int64_t n = 0;  ///< weight rows of an expert (output features)
   std::int64_t k = 0;  ///< a multiple of 16
   RowsHistogram rows;

@@ -100,13 +100,7 @@ class LayerSurveyor {
   }
 
   std::optional<Nvfp4Matrix> survey_matrix(int expert, Projection projection) {
-    MatrixPlace place;
-    place.layer = layer_.layer;
-    place.expert = expert;
-    place.experts = layer_.experts;
-    place.stacked = layer_.stacked;
-    place.interleaved = contents_.interleaved_gate_up;
-    place.projection = projection;
+    const MatrixPlace place = place_of(layer_, contents_.interleaved_gate_up, expert, projection);
     const auto matrix = view_matrix(place, layer_.of(expert), nullptr);
     const auto input = read_input_scale(place, layer_.of(expert));
     if (!matrix) refuse(matrix.error());

@@ -139,6 +139,17 @@ std::string MatrixPlace::text() const {
   return fmt::format("layer {}, expert {}, {}", layer, expert, to_string(projection));
 }
 
+MatrixPlace place_of(const LayerTensors& layer, bool interleaved, int expert, Projection projection) {
+  MatrixPlace place;
+  place.layer = layer.layer;
+  place.expert = expert;
+  place.experts = layer.experts;
+  place.stacked = layer.stacked;
+  place.interleaved = interleaved;
+  place.projection = projection;
+  return place;
+}
+
 Result<Nvfp4Matrix> view_matrix(const MatrixPlace& place, const ExpertTensors& tensors,
                                 std::vector<Finding>* findings) {
   const bool fused = is_fused(place, tensors);

@@ -26,6 +26,9 @@ struct MatrixPlace {
   [[nodiscard]] std::string text() const;
 };
 
+/// The place of a whole matrix of `layer`; `interleaved`: CheckpointContents::interleaved_gate_up.
+MatrixPlace place_of(const LayerTensors& layer, bool interleaved, int expert, Projection projection);
+
 /// The whole matrix of `place` as a view. Checks names, dtypes and shapes, and the global scale. The view's
 /// input_scale stays empty.
 Result<Nvfp4Matrix> view_matrix(const MatrixPlace& place, const ExpertTensors& tensors, std::vector<Finding>* findings);

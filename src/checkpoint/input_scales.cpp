@@ -17,16 +17,6 @@ struct Gaps {
   MatrixPlace first;
 };
 
-MatrixPlace place_of(const LayerTensors& layer, int expert, Projection projection) {
-  MatrixPlace place;
-  place.layer = layer.layer;
-  place.expert = expert;
-  place.experts = layer.experts;
-  place.stacked = layer.stacked;
-  place.projection = projection;
-  return place;
-}
-
 Nvfp4Matrix& matrix_of(Nvfp4Expert& expert, Projection projection) {
   if (projection == Projection::gate) return expert.gate;
   return projection == Projection::up ? expert.up : expert.down;
@@ -50,7 +40,8 @@ Result<LayerScale> largest_scale(const LayerTensors& layer, const Projections& p
   for (int expert = 0; expert < layer.experts; ++expert) {
     for (const Projection projection : projections) {
       found.any_tensor = found.any_tensor || has_scale_tensor(layer, expert, projection);
-      TILEWRIGHT_ASSIGN(const auto scale, read_input_scale(place_of(layer, expert, projection), layer.of(expert)));
+      TILEWRIGHT_ASSIGN(const auto scale,
+                        read_input_scale(place_of(layer, false, expert, projection), layer.of(expert)));
       if (scale) found.largest = std::max(found.largest.value_or(0.0F), *scale);
     }
   }
@@ -88,7 +79,7 @@ Result<Gaps> read_scales(const LayerTensors& layer, const ExpertRange& range, co
   for (int local = 0; local < range.count; ++local) {
     const int expert = range.first + local;
     for (const Projection projection : projections) {
-      const MatrixPlace place = place_of(layer, expert, projection);
+      const MatrixPlace place = place_of(layer, false, expert, projection);
       TILEWRIGHT_ASSIGN(const auto scale, read_input_scale(place, layer.of(expert)));
       matrix_of(experts[static_cast<std::size_t>(local)], projection).input_scale = scale;
       if (!scale && gaps.count++ == 0) gaps.first = place;

@@ -94,14 +94,7 @@ class LayerLoader {
 
  private:
   [[nodiscard]] MatrixPlace place(int expert, Projection projection) const {
-    MatrixPlace place;
-    place.layer = layer_.layer;
-    place.expert = expert;
-    place.experts = layer_.experts;
-    place.stacked = layer_.stacked;
-    place.interleaved = contents_.interleaved_gate_up;
-    place.projection = projection;
-    return place;
+    return place_of(layer_, contents_.interleaved_gate_up, expert, projection);
   }
 
   Result<Nvfp4Expert> load_expert(int expert, const Slice& slice) {

@@ -151,7 +151,7 @@ Result<RowsHistogram> read_rows(const Fields& fields) {
 }
 
 Result<GemmId> parse_gemm(const std::string& name) {
-  for (const GemmId gemm : {GemmId::gemm1, GemmId::gemm2, GemmId::single}) {
+  for (const GemmId gemm : {GemmId::gemm1, GemmId::gemm2}) {
     if (name == to_string(gemm)) return gemm;
   }
   return fail(ErrorCode::invalid_argument, "\"" + name + "\" is no GEMM", "known: gemm1, gemm2, gemm");

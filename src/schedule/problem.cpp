@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-constexpr schedule::EnumNames<3> kGemmNames = {"gemm1", "gemm2", "gemm"};
+constexpr schedule::EnumNames<2> kGemmNames = {"gemm1", "gemm2"};
 
 constexpr std::int64_t kBlockK = 16;  // elements that share a block scale; every K is whole blocks
 
@@ -77,6 +77,7 @@ Result<GemmProblem> grouped_gemm(int groups, std::int64_t rows, std::int64_t n, 
                 "give 1 to 2^20 groups, and no negative rows");
   }
   GemmProblem problem;
+  problem.gemm = epilogue == Epilogue::finalize ? GemmId::gemm2 : GemmId::gemm1;
   problem.n = n;
   problem.k = k;
   TILEWRIGHT_ASSIGN(problem.rows, rows_from_counts(std::vector<std::int64_t>(static_cast<std::size_t>(groups), rows)));

@@ -156,5 +156,12 @@ TEST(Planner, AnswersFastEnoughToBeAskedForEveryBatch) {
   EXPECT_LT(ms[ms.size() / 2], 20.0);
 }
 
+TEST(Planner, NamesABareGemmByWhatItsEpilogueDoes) {
+  const GemmProblem plain = *grouped_gemm(32, 16, 4096, 6144, Precision::w4a4);
+  EXPECT_STREQ(to_string(plain.gemm), "gemm1");
+  const GemmProblem combining = *grouped_gemm(32, 16, 6144, 2048, Precision::w4a4, Epilogue::finalize);
+  EXPECT_STREQ(to_string(combining.gemm), "gemm2");
+}
+
 }  // namespace
 }  // namespace tilewright
