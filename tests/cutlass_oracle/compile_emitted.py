@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles what `tilewright explain --cutlass --emit` printed: compile_emitted.py FILE, or - for standard input.
+"""Compiles what `tilewright explain --cutlass --emit` printed: compile_emitted.py FILE|- [SCRATCH].
 
 Exits with 0 and prints the bytes of the kernel's shared storage, with 1 and the first diagnostic where it does not
 compile, and with 77 where headers are missing.
@@ -21,8 +21,8 @@ def main():
         print(f"skipped: {missing}")
         return 77
     scratch = sys.argv[2] if len(sys.argv) == 3 else "build/cutlass_oracle"
-    total, message = compile_rows.Compiler(headers, scratch).emitted(text)
-    print(message if message else f"GemmKernel::SharedStorage: {total} bytes")
+    totals, message = compile_rows.Compiler(headers, scratch).emitted([text])
+    print(message if message else f"GemmKernel::SharedStorage: {totals[0]} bytes")
     return 1 if message else 0
 
 

@@ -41,16 +41,22 @@ class Compiler:
         compiled = self.scratch / "oracle_prefix.hpp.gch"
         stamp = self.scratch / "oracle_prefix.stamp"
         # Also what the command cannot show: our own headers.
-        made_from = "\n".join([*self.command, *self.includes, *((HERE / name).read_text() for name in
-                                                                ("host_cuda.hpp", "probe.hpp"))])
-        if compiled.is_file() and stamp.is_file() and stamp.read_text() == made_from:
-            return
+        made_from = [*self.includes, *((HERE / name).read_text() for name in ("host_cuda.hpp", "probe.hpp"))]
+        for command in (self.command, [*self.command, "-fpermissive"]):
+            if compiled.is_file() and stamp.is_file() and stamp.read_text() == "\n".join([*command, *made_from]):
+                self.command = command
+                return
         stamp.unlink(missing_ok=True)
         prefix.write_text('#include "probe.hpp"\n')
-        outcome = self._run(["-x", "c++-header", str(prefix), "-o", str(compiled)])
+        header = ["-x", "c++-header", str(prefix), "-o", str(compiled)]
+        outcome = self._run(header)
+        if "[-fpermissive]" in outcome.stderr:
+            # b46b16d names an alias as the type that it stands for, which nvcc accepts and g++ does not.
+            self.command.append("-fpermissive")
+            outcome = self._run(header)
         if outcome.returncode != 0:
             raise CompileFailed("CUTLASS's headers do not compile:\n" + outcome.stderr[:4000])
-        stamp.write_text(made_from)
+        stamp.write_text("\n".join([*self.command, *made_from]))
 
     def _source(self, rows, numbers, name):
         text = ['#include "oracle_prefix.hpp"\n']
@@ -80,18 +86,25 @@ class Compiler:
         outcome = self._run(["-fsyntax-only", "-fmax-errors=1", f"-D{BODY_FEATURE[row['arch']]}", str(source)])
         return None if outcome.returncode == 0 else error_text(outcome.stderr)
 
-    def emitted(self, text):
-        """(bytes of GemmKernel::SharedStorage, None) of an emitted struct Gemm, or (None, the first diagnostic)."""
-        header = self.scratch / "emitted.hpp"
-        header.write_text(text)
-        source = self.scratch / "emitted.cpp"
-        source.write_text('#include "oracle_prefix.hpp"\n#include "emitted.hpp"\nint main() {\n'
-                          '  std::printf("%zu\\n", sizeof(Gemm::GemmKernel::SharedStorage));\n}\n')
-        program = source.with_suffix("")
-        outcome = self._run([str(source), "-o", str(program), "-Wl,--gc-sections"])
+    def emitted(self, texts):
+        """(bytes of each emitted GemmKernel::SharedStorage, None), or (None, the first diagnostic)."""
+        source = ['#include "oracle_prefix.hpp"\n']
+        for number, text in enumerate(texts):
+            # Their own includes were all read already, so that each struct Gemm can have a namespace around it.
+            header = self.scratch / f"emitted{number}.hpp"
+            header.write_text(text)
+            source.append(f'namespace emitted{number} {{\n#include "{header.name}"\n}}\n')
+        source.append("int main() {\n" + "".join(
+            f'  std::printf("%zu\\n", sizeof(emitted{number}::Gemm::GemmKernel::SharedStorage));\n'
+            for number in range(len(texts))) + "}\n")
+        path = self.scratch / "emitted.cpp"
+        path.write_text("".join(source))
+        program = path.with_suffix("")
+        outcome = self._run([str(path), "-o", str(program), "-Wl,--gc-sections"])
         if outcome.returncode != 0:
             return None, error_text(outcome.stderr)
-        return int(subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout), None
+        output = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
+        return [int(line) for line in output.split()], None
 
     def answers(self, rows, numbers, progress=lambda text: None):
         """{number: result columns, and "members"} for every row that is asked for."""

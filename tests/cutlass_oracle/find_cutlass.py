@@ -13,6 +13,7 @@ import re
 import sys
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "tilewright" / "headers"
+ORACLE_VERSIONS = ("4.2.1", "4.4.1", "4.4.2", "4.5.0", "4.7.0")
 EXTENSIONS = "csrc/nv_internal/tensorrt_llm/cutlass_extensions/include"
 
 
@@ -63,6 +64,13 @@ def version_of(folders):
             return ".".join(re.search(rf"define CUTLASS_{part} +(\d+)", text)[1] for part in
                             ("MAJOR", "MINOR", "PATCH"))
     return None
+
+
+def oracle_version():
+    """The release of the headers as the oracle names it; None for one that it does not know."""
+    version = version_of(cutlass_folders())
+    # The two differ in blockwise epilogues alone, which are not modelled.
+    return {"4.2.0": "4.2.1"}.get(version, version if version in ORACLE_VERSIONS else None)
 
 
 def find():

@@ -26,16 +26,22 @@ def read_rows(path):
 
 
 def header_version():
-    return find_cutlass.version_of(find_cutlass.cutlass_folders())
+    """The release that rows are compiled with, or the end of the program where there is none to compile with."""
+    missing = find_cutlass.find()[1]
+    version = find_cutlass.oracle_version()
+    if missing or not version:
+        print(f"skipped: {missing or 'the oracle does not know this release of CUTLASS'}")
+        sys.exit(SKIPPED)
+    return version
+
+
+def new_compiler(scratch):
+    return compile_rows.Compiler(find_cutlass.find()[0], scratch)
 
 
 def compile_batches(rows, batch, scratch):
     """{number: answer columns and members} of some rows at a time, in order."""
-    headers, missing = find_cutlass.find()
-    if missing:
-        print(f"skipped: {missing}")
-        sys.exit(SKIPPED)
-    compiler = compile_rows.Compiler(headers, scratch)
+    compiler = new_compiler(scratch)
     for begin in range(0, len(rows), batch):
         end = min(begin + batch, len(rows))
         answers = compiler.answers(rows, range(begin, end), compile_rows.log)
@@ -117,6 +123,30 @@ def draw(arguments):
     return 0
 
 
+def body_is_suspect(row):
+    """SM90's kernels and SM120's want 128 rows, SM100's and SM103's assert that they fit: types do not tell."""
+    if row["arch"] in ("sm100", "sm103"):
+        return row["fits"] == "false"
+    return int(row["tileM"]) < 128
+
+
+def bodies(arguments):
+    rows = read_rows(arguments.table)
+    wanted = [row for number, row in enumerate(rows) if row["compile_status"] == "ok" and
+              row["cutlass"] == header_version() and
+              (number in arguments.row if arguments.row else body_is_suspect(row))]
+    compiler = new_compiler(arguments.scratch)
+    for row in wanted:
+        message = compiler.body_error(row)
+        if message:
+            row["compile_status"] = "types-ok; kernel body FAILS: " + message
+        compile_rows.log(",".join(row[name] for name in oracle_rows.QUESTION) + ": " + row["compile_status"])
+    path = pathlib.Path(arguments.table)
+    path.unlink()
+    append(path, [*oracle_rows.COLUMNS, "cutlass"], rows, header=True)
+    return 0
+
+
 def storage_of(path):
     return path.with_name(path.stem + "_storage.csv")
 
@@ -150,6 +180,12 @@ def main():
     drawing.add_argument("--without", nargs="*", default=[], help="tables whose rows are not wanted")
     drawing.add_argument("--out", required=True, help="the table to append to")
     drawing.set_defaults(run=draw)
+
+    checking_bodies = verbs.add_parser("bodies", parents=[common],
+                                       help="compile kernels' bodies too, and mark rows whose types alone compile")
+    checking_bodies.add_argument("table")
+    checking_bodies.add_argument("--row", type=int, nargs="*", help="these, from 0; else those whose body is suspect")
+    checking_bodies.set_defaults(run=bodies)
 
     arguments = parser.parse_args()
     return arguments.run(arguments)
