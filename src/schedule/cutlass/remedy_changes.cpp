@@ -71,6 +71,8 @@ std::vector<Tags> sm120_tags(const CutlassRequest& request) {
       schedule.tag_arch = Arch::sm_120;
       schedule.scheduler_stages = 2;
     }
+    // Its own epilogue tag first: SM120 takes most of them.
+    tags.push_back({schedule, request.epilogue_schedule});
     tags.push_back({schedule, {}});
   }
   return tags;

@@ -228,8 +228,8 @@ Result<std::string> answer_record(const cutlass::CsvRecord& record, CutlassVersi
 std::string cutlass_row_header() { return cutlass::csv_line({kColumns.begin(), kColumns.end()}); }
 
 Result<CutlassRow> parse_cutlass_row(const std::vector<std::string>& fields, CutlassVersion version) {
-  if (fields.size() != kAsking && fields.size() != kColumns.size()) {
-    return malformed(fmt::format("a row of {} columns; it has {} or {}", fields.size(), kAsking, kColumns.size()));
+  if (fields.size() < kAsking) {
+    return malformed(fmt::format("a row of {} columns; the first {} ask", fields.size(), kAsking));
   }
   CutlassRow row;
   row.fields.assign(fields.begin(), fields.begin() + kAsking);

@@ -122,7 +122,6 @@ Result<CutlassKernel> resolve_sm120(const CutlassRequest& request) {
   const auto epilogue = sm120_epilogue(kernel);
   if (!epilogue) return kernel;
   if (auto error = sm120_mainloop_error(request)) return stopped(std::move(kernel), std::move(*error));
-  TILEWRIGHT_TRY(sm120_tile_covered(request));
 
   const Sm120Mainloop mainloop = sm120_mainloop(request);
   const std::int64_t carveout = carveout_of(request, *epilogue);
@@ -131,6 +130,7 @@ Result<CutlassKernel> resolve_sm120(const CutlassRequest& request) {
   if (kernel.stages < 2) {
     return stopped(std::move(kernel), stages_below_2(stages_error_file(request), stages_remedy(request)));
   }
+  TILEWRIGHT_TRY(sm120_tile_covered(request));
   kernel.error = sm120_kernel_error(request);
   if (kernel.error && !kernel.error->in_kernel_body) return kernel;
   resolve_policy(kernel, mainloop);

@@ -142,27 +142,6 @@ std::optional<CutlassBuildError> f8f6f4_error(const CutlassRequest& request) {
   return std::nullopt;
 }
 
-// sm120_mma_builder.inl makes a kernel of one problem, sm120_array_mma_builder.inl one of an array; the kernel's class
-// then looks at the problem's shape.
-std::optional<CutlassBuildError> problem_shape_error(const CutlassRequest& request) {
-  if (block_scaled(request.a)) return std::nullopt;
-  const char* const builder = sm120_mainloop_builder(request);
-  const char* const warps = sm120_cooperative(request) ? "cooperative" : "pingpong";
-  if (request.grouped && builder == kSm120DenseBuilder) {
-    return build_error("problem_shape", "ProblemShape{} should be <M,N,K> or <M,N,K,L>",
-                       fmt::format("gemm/kernel/sm90_gemm_tma_warpspecialized_{}.hpp", warps),
-                       "KernelPtrArrayTmaWarpSpecializedCooperativeSm120<2>: only a PtrArray tag selects the array "
-                       "mainloop for fp8");
-  }
-  if (!request.grouped && builder == kSm120ArrayBuilder) {
-    return build_error("problem_shape",
-                       "no type named ‘UnderlyingProblemShape’ in ‘struct cute::tuple<int, int, int, int>’",
-                       fmt::format("gemm/kernel/sm90_gemm_array_tma_warpspecialized_{}.hpp", warps),
-                       "a schedule tag without PtrArray");
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 const char* sm120_mainloop_builder(const CutlassRequest& request) {
@@ -222,31 +201,6 @@ std::optional<CutlassBuildError> sm120_no_builder(const CutlassRequest& request)
 
 std::optional<CutlassBuildError> sm120_mainloop_error(const CutlassRequest& request) {
   return block_scaled(request.a) ? block_scaled_error(request) : f8f6f4_error(request);
-}
-
-std::optional<CutlassBuildError> sm120_kernel_error(const CutlassRequest& request) {
-  if (auto error = problem_shape_error(request)) return error;
-  const bool no_rows = block_scaled(request.a) && request.tile.m < 128;
-  const bool no_columns = block_scaled(request.a) && request.tile.n < 128 && request.version < CutlassVersion::v4_5_0;
-  if (no_rows || no_columns) {
-    auto error =
-        build_error(no_rows ? "tile_m" : "tile_n", "TMA requires CTA_Tile and SLayout top-level size equivalence.",
-                    "cute/atom/copy_traits_sm90_tma.hpp",
-                    no_rows ? "a tile M of 128: the layout of A's scales has no rows below that"
-                            : "a tile N of 128, or CUTLASS 4.5: the layout of B's scales has no columns");
-    error.in_kernel_body = true;
-    return error;
-  }
-  if (sm120_cooperative(request) && request.tile.m < 128) {
-    auto error = build_error(
-        "tile_m", "Cooperative kernel requires Tile Size to be greater than or equal to 128 along the M-dimension.",
-        request.grouped ? "gemm/kernel/sm90_gemm_array_tma_warpspecialized_cooperative.hpp"
-                        : "gemm/kernel/sm90_gemm_tma_warpspecialized_cooperative.hpp",
-        "a tile M of 128, or Pingpong");
-    error.in_kernel_body = true;
-    return error;
-  }
-  return std::nullopt;
 }
 
 }  // namespace tilewright::schedule::cutlass

@@ -35,16 +35,16 @@ Status outputs(const CutlassRequest& request) {
       if (request.d != CutlassElement::none) return {};
       return not_covered(request, "a plain epilogue without D", "a D of any type, and finalize with a void D");
     case CutlassFusion::finalize: {
-      const bool output = request.d == CutlassElement::none && one_of(bits(request.c), {0, 16});
+      const bool output = request.d == CutlassElement::none && request.c != CutlassElement::e2m1;
       if (request.grouped && output) return {};
       return not_covered(
           request,
           (request.grouped ? "finalize in a grouped kernel with " : "finalize in a dense kernel with ") + c_and_d,
-          "grouped kernels with a D of void and a C of f16, bf16 or void");
+          "grouped kernels with a D of void and a C of 8 bits or more, or void");
     }
     case CutlassFusion::scale_factor_d:
-      if (request.d == CutlassElement::e2m1) return {};
-      return not_covered(request, "scale factors for " + c_and_d, "a D of e2m1");
+      if (request.d == CutlassElement::e2m1 && !request.swap_ab) return {};
+      return not_covered(request, "scale factors for " + c_and_d, "a row-major D of e2m1");
   }
   return {};
 }
@@ -60,12 +60,12 @@ Status sm120_tile_covered(const CutlassRequest& request) {
   const CutlassTile& tile = request.tile;
   const bool scaled = block_scaled(request.a);
   const bool m = one_of(tile.m, {64, 128, 256});
-  const bool n = scaled ? one_of(tile.n, {8, 16, 32, 64, 128, 256}) : one_of(tile.n, {32, 64, 128, 256});
-  const bool k = one_of(tile.k, {64, 128, 256, 512});
+  const bool n = scaled ? one_of(tile.n, {8, 16, 32, 64, 128, 256}) : one_of(tile.n, {16, 32, 64, 128, 256});
+  const bool k = one_of(tile.k, {64, 128, 256, 512}) || (!scaled && tile.k == 32);
   if (m && n && k) return {};
   return not_covered(request, fmt::format("a tile of {}x{}x{} with {}", tile.m, tile.n, tile.k, operands_of(request)),
                      scaled ? "M of 64, 128, 256; N of 8, 16, 32, 64, 128, 256; K of 64, 128, 256, 512"
-                            : "M of 64, 128, 256; N of 32, 64, 128, 256; K of 64, 128, 256, 512");
+                            : "M of 64, 128, 256; N of 16, 32, 64, 128, 256; K of 32, 64, 128, 256, 512");
 }
 
 }  // namespace tilewright::schedule::cutlass

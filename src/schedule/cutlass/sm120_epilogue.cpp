@@ -13,11 +13,9 @@ namespace {
 
 constexpr const char* kCollective = "epilogue/collective/sm90_epilogue_tma_warpspecialized.hpp";
 constexpr const char* kFusion = "epilogue/fusion/sm120_visitor_store_tma_warpspecialized.hpp";
-constexpr int kFragment = 4;      // FragmentSize: what one thread holds of each MMA
-constexpr int kWarpGroups = 2;    // NumEpilogueWarpGroups, of every schedule that the builder takes
-constexpr int kSyncQuads = 64;    // Sm120BlockScaleFactorRowStore: 8 warps of 8 quads
-constexpr int kSyncColumns = 32;  // Sm120BlockScaleFactorColStore: 8 warps of 4 threads
-constexpr int kOutputBytes = 2;   // the bias of finalize is of its 16-bit output type
+constexpr int kFragment = 4;    // FragmentSize: what one thread holds of each MMA
+constexpr int kWarpGroups = 2;  // NumEpilogueWarpGroups, of every schedule that the builder takes
+constexpr int kSyncQuads = 64;  // Sm120BlockScaleFactorRowStore: 8 warps of 8 quads
 
 bool automatic_tile(const CutlassRequest& request) { return !request.epilogue_tile_m; }
 
@@ -54,19 +52,17 @@ void choose_stages(const CutlassRequest& request, EpilogueChoice& choice) {
 }
 
 void choose_fusion(const CutlassRequest& request, EpilogueChoice& choice) {
-  if (request.fusion == CutlassFusion::finalize && !request.swap_ab) {
-    choice.fusion = EpilogueChoice::bias_row(request.tile.n, kOutputBytes);
+  if (request.fusion == CutlassFusion::finalize) {
+    choice.fusion = EpilogueChoice::finalize_row(request.swap_ab, request.tile.n);
   } else if (request.fusion == CutlassFusion::scale_factor_d) {
-    const int floats = request.swap_ab ? kSyncColumns : kSyncQuads;
-    choice.fusion = StructLayout().member("block_amax", floats * 4, 16);
+    choice.fusion = StructLayout().member("block_amax", kSyncQuads * 4, 16);
   }
 }
 
 // The scale factors of D are computed over whole vectors of one epilogue tile.
 std::optional<CutlassBuildError> scale_factor_error(const CutlassRequest& request, const EpilogueChoice& choice) {
   constexpr int kVector = 16;
-  const int extent = request.swap_ab ? choice.tile_m : choice.tile_n;
-  if (request.fusion != CutlassFusion::scale_factor_d || extent % kVector == 0) return std::nullopt;
+  if (request.fusion != CutlassFusion::scale_factor_d || choice.tile_n % kVector == 0) return std::nullopt;
   return build_error("epilogue_tile", "EpilogueTileN should be divisible by SFVecSize", kFusion,
                      fmt::format("an epilogue tile of whole vectors of {}", kVector));
 }
