@@ -8,6 +8,7 @@ namespace {
 constexpr std::int64_t kResponse = 16;         // PersistentTileSchedulerSm100::CLCResponse
 constexpr std::int64_t kGroupedResponse = 20;  // the same with a batch_changed and a TMA_stage of two bytes each
 constexpr std::int64_t kEmpty = 1;             // an empty type as a member
+constexpr std::int64_t kNoLoad = 2;            // PipelineTransactionAsync<0>: two arrays without elements, a byte each
 
 // Since 4.4, grouped SM100 kernels have warps that update tensor maps, and so a second response and pipeline; SM103's
 // do not.
@@ -21,7 +22,7 @@ StructLayout pipelines(const CutlassRequest& r, const Sm100Mainloop& m, const Sm
   StructLayout layout;
   layout.aligned(16);
   layout.member("mainloop", m.barriers, 16);
-  layout.member("epi_load", e.no_smem ? kEmpty : e.epilogue.load_bytes, 16);
+  layout.member("epi_load", e.no_smem ? kNoLoad : e.epilogue.load_bytes, 16);
   layout.member("load_order", kBarrierPairBytes, 16);
   layout.member("clc", scheduler_barriers(m), 16);
   layout.member("accumulator", kBarrierPairBytes * m.accumulator_stages, 16);

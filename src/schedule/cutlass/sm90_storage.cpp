@@ -6,9 +6,10 @@ namespace {
 constexpr std::int64_t kBarrierPair = 16;  // a full and an empty ClusterBarrier
 constexpr std::int64_t kTensorMap = 128;   // sizeof(cute::TmaDescriptor)
 constexpr std::int64_t kEmpty = 1;         // an empty type as a member
+constexpr std::int64_t kNoLoad = 2;        // PipelineTransactionAsync<0>: two arrays without elements, a byte each
 constexpr int kSchedulerStages = 8;        // of the scheduler of groups, whose response is 16 B
 
-std::int64_t load_bytes(const Sm90Epilogue& e) { return e.no_smem() ? kEmpty : e.epilogue.load_bytes; }
+std::int64_t load_bytes(const Sm90Epilogue& e) { return e.no_smem() ? kNoLoad : e.epilogue.load_bytes; }
 
 StructLayout dense_pipelines(const Sm90Mainloop& m, const Sm90Epilogue& e) {
   StructLayout layout;
