@@ -10,7 +10,7 @@
 set -euo pipefail
 
 build_packages=(g++ cmake ninja-build ccache libfmt-dev nlohmann-json3-dev libexpected-dev libtbb-dev libcli11-dev
-  libzstd-dev liblz4-dev)
+  libzstd-dev liblz4-dev libiberty-dev)
 test_packages=(libgtest-dev librapidcheck-dev)
 ci_packages=(clang clang-format clang-tidy libclang-rt-14-dev python3)
 

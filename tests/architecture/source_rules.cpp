@@ -40,7 +40,7 @@ const std::map<std::string_view, Names>& public_headers() {
         "plan_render.hpp", "planner.hpp", "problem.hpp", "rejection.hpp", "schedule.hpp", "shared_memory.hpp",
         "targets.hpp"}},
       {"checkpoint", {"checkpoint.hpp", "checkpoint_report.hpp", "quantize.hpp", "safetensors.hpp"}},
-      {"inspect", {"binary_images.hpp"}},
+      {"inspect", {"binary_images.hpp", "binary_verdict.hpp", "kernel_name.hpp"}},
       {"cpu", {"cpu_backend.hpp"}},
       {"moe", {"moe_layer.hpp"}},
       {"tune", {"layer_bench.hpp"}},
