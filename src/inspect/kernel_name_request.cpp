@@ -176,18 +176,21 @@ Status agrees(const CutlassKernelName& name, const CutlassKernel& kernel) {
   return {};
 }
 
-// One release's answer. The builders' own epilogue tile comes first: where it is the stated one, the request is the
-// plainer of two that mean the same kernel.
-Result<CutlassKernel> resolve_stated(const CutlassKernelName& name, CutlassRequest request) {
+// One release's answer. The builders' own rules come first: where the stages and the epilogue tile that they choose are
+// the stated ones, the request is the plainest of those that mean the kernel, and its remedies are those of a user who
+// left the choice to the builders.
+Result<CutlassKernel> resolve_stated(const CutlassKernelName& name, const CutlassRequest& request) {
   std::optional<Error> error;
-  for (const bool own_tile : {true, false}) {
-    CutlassRequest each = request;
-    if (own_tile) each.epilogue_tile_m = each.epilogue_tile_n = std::nullopt;
-    auto kernel = resolve_cutlass(each);
-    const Status agreed = kernel ? agrees(name, *kernel) : tl::unexpected<Error>(kernel.error());
-    if (agreed) return kernel;
-    error = agreed.error();
-    if (!request.epilogue_tile_m) break;
+  for (const bool own_stages : {true, false}) {
+    for (const bool own_tile : {true, false}) {
+      CutlassRequest each = request;
+      if (own_stages) each.stages = {};
+      if (own_tile) each.epilogue_tile_m = each.epilogue_tile_n = std::nullopt;
+      auto kernel = resolve_cutlass(each);
+      const Status agreed = kernel ? agrees(name, *kernel) : tl::unexpected<Error>(kernel.error());
+      if (agreed) return kernel;
+      error = agreed.error();
+    }
   }
   return tl::unexpected<Error>(*error);
 }

@@ -7,7 +7,7 @@ namespace tilewright::inspect {
 namespace {
 
 constexpr std::size_t kPlainLength = 1024;      // DEMANGLE_RECURSION_LIMIT / 2: libiberty's own bound
-constexpr std::size_t kBytesACharacter = 2048;  // measured: 560 for the deepest grammar ("XsrT_XsrT_..."), GCC 12 -O2
+constexpr std::size_t kBytesACharacter = 1024;  // measured on repeated prefixes of every kind: at most 144 ("FFF...")
 constexpr std::size_t kBase = std::size_t{1} << 20;
 
 void* call(void* work) {

@@ -17,7 +17,7 @@ namespace {
 
 using Component = demangle_component;
 
-constexpr int kMaxDepth = 400;              // of the tree; CUTLASS kernels have about 30
+constexpr int kMaxDepth = 400;              // of the tree; what is deeper is "..."
 constexpr std::size_t kMaxNodes = 200'000;  // libiberty makes at most two a character
 
 // Template arguments of a template parameter ("T_I...E"). In a conversion operator libiberty parses them twice, and

@@ -18,7 +18,8 @@
 
 namespace tilewright::inspect {
 
-/// Longest name that is parsed, in characters. The longest CUTLASS kernels seen have about 8,000.
+/// Longest name that is parsed, in characters. The longest GEMM in the wheels of vLLM 0.33 and sgl-kernel 0.3.21 has
+/// 2,476.
 inline constexpr std::size_t kMaxMangled = 65536;
 
 enum class NodeKind : std::uint8_t {

@@ -145,13 +145,12 @@ bool judge_pdl(KernelVerdict& verdict, const KernelInfo& kernel, const VerdictOp
   return false;
 }
 
-// A kernel of another architecture is empty in an image that loads: CUTLASS guards its body by the target.
-bool judge_architecture(KernelVerdict& verdict, const KernelInfo& kernel, const KernelName& name,
-                        const VerdictDevice& device) {
+// CUTLASS compiles a kernel of another architecture too; what it puts in the place of the instructions traps.
+bool judge_architecture(KernelVerdict& verdict, const KernelName& name, const VerdictDevice& device) {
   if (!name.cutlass || kernels_for(name.cutlass->arch, device.capability)) return true;
   set(verdict, VerdictCode::no_image,
-      fmt::format("made of {}'s instructions; the image that loads on {} has {} B of code in its place",
-                  to_string(name.cutlass->arch), to_string(device.capability), kernel.code_bytes),
+      fmt::format("made of {}'s instructions, which no image for {} can hold: one loads, and the kernel in it traps",
+                  to_string(name.cutlass->arch), to_string(device.capability)),
       other_architecture(*name.cutlass, device.capability));
   return false;
 }
@@ -205,7 +204,7 @@ void judge_missing(KernelVerdict& verdict, const BinaryReport& report, const Ker
 
 void judge_loaded(KernelVerdict& verdict, const KernelInfo& kernel, const KernelName& name, const NamedStorage& storage,
                   const VerdictOptions& options) {
-  if (options.device && !judge_architecture(verdict, kernel, name, *options.device)) return;
+  if (options.device && !judge_architecture(verdict, name, *options.device)) return;
   if (!judge_shared(verdict, kernel, storage, options)) return;
   if (options.device && !judge_registers(verdict, kernel, *options.device)) return;
   if (!judge_pdl(verdict, kernel, options)) return;
