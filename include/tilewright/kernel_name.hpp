@@ -7,6 +7,7 @@
 // oracle of cutlass.hpp. TensorRT-LLM's and FlashInfer's launcher names and CUTLASS-library names are decoded too.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -66,9 +67,10 @@ struct KernelName {
 };
 
 /// Longest `text`, in characters.
-inline constexpr int kKernelTextLimit = 240;
+inline constexpr std::size_t kKernelTextLimit = 240;
 
-/// What a symbol tells; of any bytes, at any length. Never fails: what cannot be read is `other`.
+/// What a symbol tells; of any bytes, at any length. Never fails: what cannot be read is `other`. All texts are
+/// printable ASCII, with '?' for other bytes.
 KernelName decode_kernel_name(const std::string& symbol);
 
 /// The kernel's shared memory from the stage counts of its name, by resolve_cutlass. `unsupported` where the oracle

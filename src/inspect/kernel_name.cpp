@@ -9,13 +9,16 @@
 namespace tilewright {
 namespace {
 
-// A symbol as text: control characters and bytes outside ASCII would end up on somebody's terminal.
-std::string printable(std::string_view symbol) {
-  std::string text(symbol.substr(0, kKernelTextLimit));
+// Control characters and bytes outside ASCII would end up on somebody's terminal, through a name or through a message
+// about it. Replaced byte for byte, they leave the lengths in a mangled name as they are.
+std::string printable(std::string symbol) {
   std::replace_if(
-      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  if (symbol.size() > text.size()) text += "...";
-  return text;
+      symbol.begin(), symbol.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return symbol;
+}
+
+std::string shortened(const std::string& symbol) {
+  return symbol.size() > kKernelTextLimit ? symbol.substr(0, kKernelTextLimit) + "..." : symbol;
 }
 
 // The launcher's or library's name that an identifier is; of a device_kernel its argument's.
@@ -41,22 +44,22 @@ const char* to_string(KernelFamily family) {
   return "other";
 }
 
-KernelName decode_kernel_name(const std::string& symbol) {
+KernelName decode_kernel_name(const std::string& bytes) {
+  const std::string symbol = printable(bytes);
   KernelName name;
-  const bool mangled = symbol.substr(0, 2) == "_Z";
-  if (!mangled) {
-    name.text = printable(symbol);
+  if (symbol.substr(0, 2) != "_Z") {
+    name.text = shortened(symbol);
     read_identifier(symbol, name);
     return name;
   }
   const auto tree = inspect::NameTree::parse(symbol);
   if (!tree) {
-    name.text = printable(symbol);
+    name.text = shortened(symbol);
     name.note = tree.error().cause;
     return name;
   }
   const inspect::NameNode& function = tree->root();
-  name.text = printable(inspect::written(function, kKernelTextLimit));
+  name.text = inspect::written(function, kKernelTextLimit);
   if (const inspect::NameNode* gemm = inspect::gemm_universal(function); gemm != nullptr) {
     name.family = KernelFamily::cutlass_gemm;
     name.cutlass = inspect::read_gemm(*gemm);

@@ -168,20 +168,23 @@ TEST_F(InspectBinary, LooksAtBytesAndNotAtAName) {
   EXPECT_EQ(tilewright("inspect " + path + " --device-cc 12.0").exit, 0);
   const std::string garbage = folder_.write("kernels.cubin", "PK\x03\x04 no binary at all");
   const ToolRun run = tilewright("inspect " + garbage);
-  EXPECT_NE(run.exit, 0);
+  EXPECT_EQ(run.exit, 1);
   EXPECT_EQ(run.error_lines(), 1) << run.err;
+  EXPECT_NE(run.err.find("does not begin as an executable"), std::string::npos) << run.err;
 }
 
 TEST_F(InspectBinary, RefusesWhatContradictsItself) {
   const std::string path = cubin_file("fits.cubin", "120f", {fitting()});
-  for (const std::string& arguments : {path + " --device-cc 12.0 --device gb10", path + " --layers 3",
-                                       path + " --device-cc 12", path + " --only gemms", path + " --kernels '('",
-                                       path + " " + folder_.file("missing"), folder_.file("missing") + " --pdl"}) {
+  const std::string other = folder_.write("text", "no GPU code");
+  for (const std::string& arguments :
+       {path + " --device-cc 12.0 --device gb10", path + " --layers 3", path + " --device-cc 12",
+        path + " --only gemms", path + " --kernels '('", path + " " + other, other + " --pdl"}) {
     const ToolRun run = tilewright("inspect " + arguments);
     EXPECT_EQ(run.exit, 2) << arguments << "\n" << run.err;
     EXPECT_EQ(run.error_lines(), 1) << run.err;
   }
   EXPECT_EQ(tilewright("inspect " + path + " --device-cc 7.5").exit, 4);
+  EXPECT_EQ(tilewright("inspect " + path + " " + folder_.file("missing")).exit, 1);
 }
 
 TEST_F(InspectBinary, JudgesSeveralFilesAtOnce) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include "tilewright/binary_images.hpp"
@@ -42,7 +43,31 @@ Status check_options(const Options& options, bool binary) {
   return {};
 }
 
+Status check_paths(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) {
+      return fail(ErrorCode::not_found, fmt::format("'{}' does not exist", path));
+    }
+  }
+  return {};
+}
+
+// A file that is no binary was read as a checkpoint; where its bytes are none of that either, say both.
+Result<Outcome> as_checkpoint(const Options& options) {
+  auto outcome = inspect_checkpoint({options.paths.front(), options.layers, options.format});
+  std::error_code ignored;
+  if (outcome || outcome.error().code != ErrorCode::corrupt ||
+      !std::filesystem::is_regular_file(options.paths.front(), ignored)) {
+    return outcome;
+  }
+  return fail(ErrorCode::corrupt, outcome.error().cause,
+              "as .safetensors; it does not begin as an executable, library, object, fat binary or cubin either "
+              "(unpack a wheel first)");
+}
+
 Result<Outcome> run(const Options& options) {
+  TILEWRIGHT_TRY(check_paths(options.paths));
   const auto binaries = std::count_if(options.paths.begin(), options.paths.end(), looks_like_binary);
   const bool binary = binaries > 0;
   if (binary && binaries < static_cast<std::ptrdiff_t>(options.paths.size())) {
@@ -58,7 +83,7 @@ Result<Outcome> run(const Options& options) {
                 fmt::format("{} paths are given, and none is a binary", options.paths.size()),
                 "give one checkpoint folder or .safetensors file");
   }
-  return inspect_checkpoint({options.paths.front(), options.layers, options.format});
+  return as_checkpoint(options);
 }
 
 }  // namespace

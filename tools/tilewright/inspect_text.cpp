@@ -261,6 +261,13 @@ void add_file(const InspectedBinary& file, const BinaryInspection& inspection, R
   add_notes(file.report, report);
 }
 
+// A symbol is bytes from a file: control characters have no business on a terminal.
+std::string printable(std::string symbol) {
+  std::replace_if(
+      symbol.begin(), symbol.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return symbol;
+}
+
 }  // namespace
 
 void add_binary_sections(const BinaryInspection& inspection, Report& report) {
@@ -279,7 +286,7 @@ void add_kernel_table(const BinaryInspection& inspection, Report& report) {
       row.push_back(fmt::to_string(kernel.over_bytes));
       row.push_back(kernel.message);
       row.push_back(kernel.remedy);
-      row.push_back(file.verdict.symbols[kernel.symbol].symbol);
+      row.push_back(printable(file.verdict.symbols[kernel.symbol].symbol));
       table.rows.push_back(std::move(row));
     }
   }
