@@ -85,8 +85,9 @@ struct CutlassExplanation {
 /// Resolves a request and what stands beside it. `defaults` are those that fill_as_flashinfer returned.
 Result<CutlassExplanation> explain_cutlass(const CutlassRequest& request, std::vector<CutlassDefault> defaults = {});
 
-/// The explanation for a terminal, at most 110 columns wide.
-std::string render_cutlass_text(const CutlassExplanation& explanation);
+/// The explanation for a terminal, 110 columns wide; with `all`, every step of the resolution, not only those that
+/// decide (a template-id may then be wider).
+std::string render_cutlass_text(const CutlassExplanation& explanation, bool all = false);
 std::string render_cutlass_markdown(const CutlassExplanation& explanation);
 /// Schema "tilewright.explain/1" (docs/cutlass.md).
 std::string render_cutlass_json(const CutlassExplanation& explanation);

@@ -39,6 +39,7 @@ CLI::App* declare_verb(CLI::App& app, const std::string& name, const std::string
 // One file a verb.
 Verb add_info(CLI::App& app);
 Verb add_plan(CLI::App& app);
+Verb add_explain(CLI::App& app);
 Verb add_run(CLI::App& app);
 Verb add_bench(CLI::App& app);
 Verb add_verify(CLI::App& app);

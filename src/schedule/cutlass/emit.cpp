@@ -178,8 +178,8 @@ std::string heading(const CutlassRequest& original, const CutlassKernel& mended)
   text += fmt::format("// {} stages, {} B of shared memory, of {} B that a block may have.\n", mended.stages,
                       grouped(mended.total), grouped(mended.limit));
   if (const auto candidate = flashinfer_candidate(original)) {
-    text += fmt::format("// In the place of {} (K in bytes), {}, of FlashInfer's and TensorRT-LLM's {}.\n",
-                        candidate->name, candidate->variant, candidate->list);
+    text += fmt::format("// In the place of {} {}, K in bytes: {} of FlashInfer, TensorRT-LLM.\n", candidate->name,
+                        candidate->variant, candidate->list);
   }
   text += "#pragma once\n\n#include <type_traits>\n\n#include <cute/tensor.hpp>\n";
   for (const char* const header :

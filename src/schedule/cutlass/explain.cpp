@@ -56,7 +56,11 @@ Result<OwnSchedule> own_kernel(const CutlassRequest& request) {
   TILEWRIGHT_ASSIGN(const GemmProblem problem,
                     grouped_gemm(1, wanted.n, wanted.m, static_cast<std::int64_t>(tile.k) * kKBlocks,
                                  default_precision(request.arch), own_epilogue(request.fusion)));
-  if (const auto rejection = reject(device, problem)) return OwnSchedule{{}, false, 0, 0, rejection->message};
+  if (const auto rejection = reject(device, problem)) {
+    const bool none = rejection->code == RejectionCode::no_kernels_for_arch;
+    const std::string architecture = to_string(request.arch);
+    return OwnSchedule{{}, false, 0, 0, none ? "no kernel is built for " + architecture : rejection->message};
+  }
   OwnSchedule own{schedule_for_tile(device, problem, wanted), true, 0, device.smem_per_block, {}};
   if (const auto rejection = reject(device, problem, *own.schedule)) {
     own.schedule = rejection->nearest;
@@ -68,13 +72,20 @@ Result<OwnSchedule> own_kernel(const CutlassRequest& request) {
   return own;
 }
 
+bool takes_activations(CutlassOperand operand) {
+  return operand == CutlassOperand::nvfp4 || operand == CutlassOperand::bf16 || operand == CutlassOperand::fp16;
+}
+
 OwnSchedule own_schedule(const CutlassRequest& request) {
-  if (cutlass::weight(request) != CutlassOperand::nvfp4) {
+  const CutlassOperand weight = cutlass::weight(request);
+  const CutlassOperand activation = cutlass::activation(request);
+  if (weight != CutlassOperand::nvfp4 || !takes_activations(activation)) {
     return {{},
             false,
             0,
             0,
-            std::string("Tilewright's kernels take NVFP4 weights, not ") + to_string(cutlass::weight(request))};
+            std::string("none: kernels here take NVFP4 weights with activations in NVFP4 or 16 bits, ") + "not " +
+                to_string(weight) + " with " + to_string(activation)};
   }
   auto own = own_kernel(request);
   if (!own) return {{}, false, 0, 0, own.error().message()};

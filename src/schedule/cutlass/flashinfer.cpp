@@ -96,24 +96,24 @@ std::string cluster_of(const CutlassRequest& request) {
                                 : fmt::format("cluster {}x{}", request.cluster_m, request.cluster_n);
 }
 
-CutlassElement launcher_c(const CutlassRequest& request) {
-  if (kernel_arch(request.arch) != Arch::sm_120) return CutlassElement::none;
-  // D is void for the builder under finalize; the launcher's ElementD is then the output's type.
-  return request.d == CutlassElement::none ? CutlassElement::bf16 : request.d;
-}
-
 CutlassDefault fill_c(CutlassRequest& request) {
   const bool sm120 = kernel_arch(request.arch) == Arch::sm_120;
-  request.c = launcher_c(request);
-  return {"C", to_string(request.c),
-          sm120 ? "D's type on SM12x: EpilogueElementC = IsSM120 ? ElementCSafe : ElementC (void)"
-                : "void: EpilogueElementC = IsSM120 ? ElementCSafe : ElementC (void)"};
+  if (sm120 && request.fusion == CutlassFusion::scale_factor_d) {
+    // The launcher has no such epilogue, and its rule would give C four bits.
+    request.c = CutlassElement::f16;
+    return {"C", to_string(request.c), "as CUTLASS's example 79d"};
+  }
+  // D is void for the builder under finalize; the launcher's ElementD is then the output's type.
+  const CutlassElement stored = request.d == CutlassElement::none ? CutlassElement::bf16 : request.d;
+  request.c = sm120 ? stored : CutlassElement::none;
+  const std::string why = sm120 ? "D's type on SM12x" : "D's type on SM12x alone";
+  return {"C", to_string(request.c), request.grouped ? why : "as FlashInfer: " + why};
 }
 
 CutlassDefault fill_schedule(CutlassRequest& request) {
   if (!request.grouped) {
     request.schedule = {};
-    return {"schedule", cutlass::tag_name(request.schedule), "of a dense kernel: CUTLASS's own default"};
+    return {"schedule", cutlass::tag_name(request.schedule), "CUTLASS's own default for a dense kernel"};
   }
   if (kernel_arch(request.arch) == Arch::sm_120 && !cutlass::block_scaled(request.a)) {
     // Auto with pointer layouts would select the dense builder, and the launcher has no such kernel.
@@ -126,8 +126,7 @@ CutlassDefault fill_schedule(CutlassRequest& request) {
         "schedule", cutlass::tag_name(request.schedule),
         fmt::format("{} for {}", request.schedule.warps == CutlassWarps::two_sm ? "2SM" : "1SM", cluster_of(request))};
   }
-  return {"schedule", cutlass::tag_name(request.schedule),
-          request.arch == Arch::sm_90 ? "Cooperative on SM90" : "Auto on SM12x"};
+  return {"schedule", cutlass::tag_name(request.schedule), ""};
 }
 
 }  // namespace
@@ -227,7 +226,8 @@ std::optional<FlashInferCandidate> flashinfer_candidate(const CutlassRequest& re
   switch (kernel_arch(request.arch)) {
     case Arch::sm_120: {
       const bool fp4 = request.a == CutlassOperand::nvfp4 && request.b == CutlassOperand::nvfp4;
-      if ((!fp4 && !is_fp8_by_fp4(request)) || !holds(kSm120Fp4, tile)) return std::nullopt;
+      const bool alone = request.cluster_m == 1 && request.cluster_n == 1;
+      if ((!fp4 && !is_fp8_by_fp4(request)) || !alone || !holds(kSm120Fp4, tile)) return std::nullopt;
       candidate.list = "get_candidate_configs_sm120";
       candidate.dispatched = sm120_dispatches(request, tile);
       return candidate;

@@ -91,7 +91,7 @@ std::vector<std::string> differences(const Side& good, const Side& bad) {
   const std::string there = to_string(good.arch);
   const std::string here = to_string(bad.arch);
   if (fails.error) {
-    sentences.push_back(fmt::format("{} stops the build: {}", here, cutlass::verdict(fails)));
+    sentences.push_back(fmt::format("{} {}; {}", here, cutlass::verdict(fails), fails.error->remedy));
     return sentences;
   }
   if (works.limit > fails.limit) {

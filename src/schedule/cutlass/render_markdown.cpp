@@ -49,12 +49,12 @@ void add_resolution(std::string& text, const CutlassKernel& kernel) {
 
 void add_account(std::string& text, const CutlassKernel& kernel) {
   if (!cutlass::has_types(kernel)) return;
-  text += "\n| SharedStorage | offset | bytes | counted by the builder | |\n|---|---:|---:|---:|---|\n";
+  text += "\n| SharedStorage | bytes | counted by the builder | |\n|---|---:|---:|---|\n";
   for (const cutlass::AccountRow& row : cutlass::account(kernel)) {
-    fmt::format_to(Out(text), "| {} | {} | {} | {} | {} |\n", code(row.name), grouped(row.offset), grouped(row.bytes),
-                   grouped(row.reserved), prose(row.members));
+    fmt::format_to(Out(text), "| {} | {} | {} | {} |\n", code(row.name), grouped(row.bytes), grouped(row.reserved),
+                   prose(fmt::format("{}", fmt::join(row.members, ", "))));
   }
-  fmt::format_to(Out(text), "| **total** | | **{}** | {} | limit {} |\n", grouped(kernel.total),
+  fmt::format_to(Out(text), "| **total** | **{}** | {} | limit {} |\n", grouped(kernel.total),
                  grouped(kernel.reserved_bytes), grouped(kernel.limit));
 }
 
@@ -81,7 +81,7 @@ std::string render_cutlass_markdown(const CutlassExplanation& explanation) {
   if (const std::string words = cutlass::candidate_words(explanation); !words.empty())
     add_list(text, "listed", {words});
   if (const std::string words = cutlass::defaults_words(explanation); !words.empty()) {
-    add_list(text, "assumed", {words + ": as FlashInfer's MoE launcher"});
+    add_list(text, "assumed", {words});
   }
   add_list(text, "Tilewright's own kernel", {cutlass::own_words(explanation)});
   add_resolution(text, kernel);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "schedule/cutlass/flashinfer.hpp"
 #include "schedule/cutlass/tags.hpp"
@@ -31,58 +33,73 @@ std::int64_t own_c_bytes(const CutlassKernel& kernel) {
 
 std::string stages_words(int stages) { return fmt::format("{} stage{}", stages, stages == 1 ? "" : "s"); }
 
-// "needs 94,208 B and fits, with 3 stages".
-std::string outcome(const CutlassAlternative& other) {
-  if (!other.builds) return "it does not build";
-  return fmt::format("it needs {} B and {}, with {}", grouped(other.total), other.fits ? "fits" : "does not fit",
-                     stages_words(other.stages));
+// Bytes of a member that the builder did not count; negative where it counted too many.
+std::int64_t gap(const CutlassStorage& member) { return member.bytes - member.reserved; }
+
+// "tensors.mainloop.smem_A" -> "mainloop.smem_A": the outermost struct says nothing.
+std::string short_name(const std::string& name) {
+  const std::string outer = "tensors.";
+  return name.rfind(outer, 0) == 0 ? name.substr(outer.size()) : name;
 }
 
 // What the struct has and the builder did not count, largest first.
 std::string forgotten(const CutlassKernel& kernel) {
-  struct Gap {
-    std::string name;
-    std::int64_t bytes = 0;
-  };
-  std::vector<Gap> gaps;
-  for (const AccountRow& row : account(kernel)) {
-    if (row.bytes <= row.reserved) continue;
-    const auto same = std::find_if(gaps.begin(), gaps.end(), [&](const Gap& gap) { return gap.name == row.name; });
+  std::vector<std::pair<std::string, std::int64_t>> gaps;
+  for (const CutlassStorage& member : kernel.storage) {
+    if (gap(member) <= 0) continue;
+    const std::string name = short_name(member.name);
+    const auto same = std::find_if(gaps.begin(), gaps.end(), [&](const auto& each) { return each.first == name; });
     if (same == gaps.end()) {
-      gaps.push_back({row.name, row.bytes - row.reserved});
+      gaps.emplace_back(name, gap(member));
     } else {
-      same->bytes += row.bytes - row.reserved;
+      same->second += gap(member);
     }
   }
-  std::stable_sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) { return a.bytes > b.bytes; });
+  std::stable_sort(gaps.begin(), gaps.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string words;
-  for (const Gap& gap : gaps) words += fmt::format("{}{} {}", words.empty() ? "" : ", ", gap.name, grouped(gap.bytes));
+  for (const auto& [name, bytes] : gaps) {
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", name, grouped(bytes));
+  }
   return words;
 }
 
 std::string reservation_words(const CutlassKernel& kernel) {
   const CutlassStages& rule = kernel.request.stages;
   if (rule.rule == CutlassStageRule::explicit_count) {
-    return fmt::format("StageCount<{}> is taken as it is: the builder does not ask whether the stages fit.",
-                       rule.count);
+    return fmt::format(
+        "StageCount<{}> is taken as it is: the builder does not ask whether it fits. The operands take {} B, the "
+        "epilogue {} B.",
+        rule.count, grouped(kernel.mainloop_bytes), grouped(kernel.epilogue_bytes));
   }
   std::int64_t more = 0;
   std::int64_t less = 0;
-  for (const AccountRow& row : account(kernel)) {
-    (row.bytes > row.reserved ? more : less) += row.bytes - row.reserved;
-  }
+  for (const CutlassStorage& member : kernel.storage) (gap(member) > 0 ? more : less) += gap(member);
   const std::string asked =
       rule.rule == CutlassStageRule::automatic ? "StageCountAuto leaves no room for the epilogue. " : std::string();
   return fmt::format(
-      "{}The builder counted {} B when it chose {}; the struct takes {} B, {} B more: {} B that it did not count ({}), "
-      "less {} B that it counted and nobody uses.",
+      "{}The builder counted {} B when it chose {}, and the struct takes {} B: {} B more. {} B it did not count ({}), "
+      "{} B it counted for nothing.",
       asked, grouped(kernel.reserved_bytes), stages_words(kernel.stages), grouped(kernel.total),
       grouped(kernel.total - kernel.reserved_bytes), grouped(more), forgotten(kernel), grouped(-less));
 }
 
-bool c_is_launchers(const CutlassExplanation& explanation) {
-  return std::any_of(explanation.defaults.begin(), explanation.defaults.end(),
-                     [](const CutlassDefault& each) { return each.what == "C"; });
+// "A 24,576" of smem_A.
+std::string leaf_words(const std::string& leaf, std::int64_t bytes) {
+  const std::string prefix = "smem_";
+  return fmt::format("{} {}", leaf.rfind(prefix, 0) == 0 ? leaf.substr(prefix.size()) : leaf, grouped(bytes));
+}
+
+// Members that repeat, such as SM100's five sets of tensor maps, once with their number.
+std::vector<std::string> counted_once(const std::vector<std::string>& members) {
+  std::vector<std::string> once;
+  for (const std::string& member : members) {
+    if (std::find(once.begin(), once.end(), member) == once.end()) once.push_back(member);
+  }
+  for (std::string& member : once) {
+    const auto times = std::count(members.begin(), members.end(), member);
+    if (times > 1) member += fmt::format(" x {}", times);
+  }
+  return once;
 }
 
 std::string c_words(const CutlassExplanation& explanation) {
@@ -90,13 +107,8 @@ std::string c_words(const CutlassExplanation& explanation) {
   const std::int64_t bytes = own_c_bytes(kernel);
   if (bytes == 0 || !explanation.without_c || !explanation.without_c->fits) return {};
   const bool finalize = kernel.request.fusion == CutlassFusion::finalize;
-  std::string words =
-      fmt::format("{} B hold a C tile{}. Without it (ElementC = void) {}.", grouped(bytes),
-                  finalize ? " that is never read: the finalize fusion has no C" : "", outcome(*explanation.without_c));
-  if (finalize && c_is_launchers(explanation)) {
-    words += " C is there because TensorRT-LLM PR 5636 met an illegal memory access with a void C on SM120.";
-  }
-  return words;
+  return fmt::format("{} B are a C tile{}; with ElementC = void it needs {} B and fits.", grouped(bytes),
+                     finalize ? " that finalize never reads" : "", grouped(explanation.without_c->total));
 }
 
 }  // namespace
@@ -147,7 +159,7 @@ std::string verdict(const CutlassKernel& kernel) {
     return fmt::format("does not fit: {} B of shared memory, over by {} B: a block may have {} B",
                        grouped(kernel.total), grouped(kernel.over_bytes()), grouped(kernel.limit));
   }
-  return fmt::format("fits: {} B of shared memory, of {} B that a block may have, {} B left", grouped(kernel.total),
+  return fmt::format("fits: {} B of the {} B of shared memory that a block may have, {} B left", grouped(kernel.total),
                      grouped(kernel.limit), grouped(kernel.limit - kernel.total));
 }
 
@@ -180,11 +192,11 @@ std::vector<std::string> no_causes(const CutlassExplanation& explanation) {
   std::string same;
   for (const CutlassAlternative& other : explanation.schedules) {
     if (!other.builds || other.total != kernel.total) continue;
-    same += (same.empty() ? "" : " and ") + other.change;
+    same += (same.empty() ? "" : " or ") + other.change;
   }
   if (!same.empty()) {
     sentences.push_back(
-        fmt::format("The schedule: {} by its own tag takes the same {} B.", same, grouped(kernel.total)));
+        fmt::format("The schedule: with an explicit {} tag it takes the same {} B.", same, grouped(kernel.total)));
   }
   if (explanation.mainloop_padding() == 0) {
     sentences.push_back("The alignment of the operand tiles, alignas(1024) of A and B: it costs 0 B here.");
@@ -195,10 +207,15 @@ std::vector<std::string> no_causes(const CutlassExplanation& explanation) {
 std::string defaults_words(const CutlassExplanation& explanation) {
   std::string words;
   for (const CutlassDefault& each : explanation.defaults) {
-    words += fmt::format("{}{} {}{}", words.empty() ? "" : "; ", each.what, each.value,
-                         each.why.empty() ? "" : fmt::format(" ({})", each.why));
+    words += words.empty() ? "" : ", ";
+    // A mainloop's tag says of itself what it is.
+    if (each.what == "epilogue schedule") words += "epilogue ";
+    if (each.what != "schedule" && each.what != "epilogue schedule") words += each.what + " ";
+    words += each.value;
+    if (!each.why.empty()) words += fmt::format(" ({})", each.why);
   }
-  return words;
+  if (words.empty() || !explanation.kernel.request.grouped) return words;
+  return "as FlashInfer: " + words;
 }
 
 std::string file_name(const std::string& path) {
@@ -208,33 +225,55 @@ std::string file_name(const std::string& path) {
 
 std::vector<AccountRow> account(const CutlassKernel& kernel) {
   std::vector<AccountRow> rows;
+  AccountRow padding{"padding", 0, 0, {}};
+  AccountRow missing{"not in it", 0, 0, {}};
   for (const CutlassStorage& member : kernel.storage) {
-    const std::size_t dot = member.name.rfind('.');
-    const std::string parent = dot == std::string::npos ? member.name : member.name.substr(0, dot);
-    const std::string leaf = dot == std::string::npos ? std::string() : member.name.substr(dot + 1);
-    if (rows.empty() || rows.back().name != parent || leaf.empty()) rows.push_back({parent, member.offset, 0, 0, {}});
-    AccountRow& row = rows.back();
-    row.bytes += member.bytes;
-    row.reserved += member.reserved;
-    if (!leaf.empty()) {
-      row.members += fmt::format("{}{} {}", row.members.empty() ? "" : ", ", leaf, grouped(member.bytes));
+    const std::string name = short_name(member.name);
+    if (name == padding.name || member.bytes == 0) {
+      AccountRow& row = member.bytes == 0 ? missing : padding;
+      row.bytes += member.bytes;
+      row.reserved += member.reserved;
+      row.members.push_back(member.bytes == 0 ? fmt::format("{} {}", name, grouped(member.reserved))
+                                              : fmt::format("{} at {}", grouped(member.bytes), grouped(member.offset)));
+      continue;
     }
+    const std::size_t dot = name.rfind('.');
+    const std::string parent = name.substr(0, std::min(dot, name.find('[')));
+    auto row = std::find_if(rows.begin(), rows.end(), [&](const AccountRow& each) { return each.name == parent; });
+    if (row == rows.end()) row = rows.insert(rows.end(), {parent, 0, 0, {}});
+    row->bytes += member.bytes;
+    row->reserved += member.reserved;
+    if (dot != std::string::npos) row->members.push_back(leaf_words(name.substr(dot + 1), member.bytes));
   }
+  for (AccountRow& row : rows) row.members = counted_once(row.members);
+  if (!padding.members.empty()) rows.push_back(std::move(padding));
+  if (!missing.members.empty()) rows.push_back(std::move(missing));
   return rows;
+}
+
+bool is_detail(const CutlassStep& step) {
+  static constexpr std::array<std::string_view, 7> kDetails = {
+      "grouped or dense",    "carve-out",
+      "dispatch policy",     "kernel",
+      "tile scheduler",      "accumulator and scheduler stages",
+      "kernel's own storage"};
+  return std::find(kDetails.begin(), kDetails.end(), step.what) != kDetails.end();
 }
 
 std::string own_words(const CutlassExplanation& explanation) {
   const OwnSchedule& own = explanation.own;
   if (!own.schedule) return own.message;
-  const std::string kernel = fmt::format("{} (weights x tokens x K): {} B of {} B", describe(*own.schedule),
-                                         grouped(own.total), grouped(own.limit));
-  return own.message.empty() ? kernel : own.message + ". " + kernel;
+  const std::string kernel = describe(*own.schedule);
+  const std::string bytes =
+      fmt::format(", {} (weights x tokens x K): {} B, fits", to_string(own.schedule->precision), grouped(own.total));
+  if (own.message.empty()) return kernel + bytes;
+  return own.message + (ends_with(own.message, kernel) ? "" : ". " + kernel) + bytes;
 }
 
 std::string candidate_words(const CutlassExplanation& explanation) {
   if (!explanation.candidate) return {};
   const FlashInferCandidate& candidate = *explanation.candidate;
-  return fmt::format("{} (K in bytes), {}, in FlashInfer's and TensorRT-LLM's {}{}", candidate.name, candidate.variant,
+  return fmt::format("{} {}, K in bytes: {} of FlashInfer, TensorRT-LLM{}", candidate.name, candidate.variant,
                      candidate.list,
                      candidate.dispatched ? "" : "; the dispatch has no case for it and throws before it gets here");
 }

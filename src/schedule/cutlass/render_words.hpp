@@ -44,15 +44,18 @@ std::vector<std::string> no_causes(const CutlassExplanation& explanation);
 /// Where defaults came from, on one line; empty where everything was stated.
 std::string defaults_words(const CutlassExplanation& explanation);
 
-/// Rows of the account: the members of one struct together.
+/// Rows of the account: the members of one struct together, wherever they lie, then all padding, then what the builder
+/// counted and the struct does not have.
 struct AccountRow {
-  std::string name;  ///< "tensors.mainloop", "padding"
-  std::int64_t offset = 0;
+  std::string name;  ///< "mainloop", "padding", "not in it"
   std::int64_t bytes = 0;
   std::int64_t reserved = 0;
-  std::string members;  ///< "smem_A 24,576, smem_B 49,152"; empty for one member
+  std::vector<std::string> members;  ///< "A 24,576", "B 49,152"; of padding "512 at 99,840"; empty for no struct
 };
 std::vector<AccountRow> account(const CutlassKernel& kernel);
+
+/// Whether a step only follows from the others: a short rendering leaves it out.
+bool is_detail(const CutlassStep& step);
 
 /// Tilewright's own kernel, on one line.
 std::string own_words(const CutlassExplanation& explanation);
