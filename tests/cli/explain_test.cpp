@@ -137,6 +137,16 @@ TEST(Explain, ExplainsAKernelWithItsRemedy) {
   EXPECT_TRUE(document["remedies"].empty());
 }
 
+TEST(Explain, DoesNotCallAssumedWhatTheRemedyChanged) {
+  const auto assumed = [](const json& document) {
+    std::string parts;
+    for (const json& each : document["defaults"]) parts += each["what"].get<std::string>() + " ";
+    return parts;
+  };
+  EXPECT_EQ(assumed(tilewright(kFailing + " --format json").json()), "C schedule epilogue schedule ");
+  EXPECT_EQ(assumed(tilewright(kFailing + " --remedy 2 --format json").json()), "schedule epilogue schedule ");
+}
+
 TEST(Explain, ABuildErrorIsAnAnswer) {
   const ToolRun run = tilewright("explain --cutlass --arch sm_90 --grouped --tile 128x128x128 --format json");
   EXPECT_EQ(run.exit, 0) << run.err;
@@ -209,6 +219,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Mistake{"--cutlass --compare sm_100,sm_120 --tile 128x128x128 --emit", 2, "--emit"},
                       Mistake{"--cutlass --arch sm_120 --grouped --tile 128x128x128 --remedy 1", 2, "fits"},
                       Mistake{"--cutlass --batch no/such/rows.csv", 1, "no/such/rows.csv"},
+                      Mistake{"--cutlass --batch /", 1, "/ cannot be read"},
                       Mistake{"--cutlass --arch sm_110 --tile 128x128x128", 4, "sm_110"}));
 
 }  // namespace

@@ -1,6 +1,8 @@
 // tilewright explain --cutlass: what CUTLASS's builders choose for a kernel, whether it fits, and what mends it.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -76,6 +78,28 @@ Result<Outcome> compare(const Options& options) {
   return Outcome{render_as(options.format, comparison), any ? Exit::ok : Exit::not_possible};
 }
 
+// Counted from 1; 1 where none fits.
+std::size_t first_that_fits(const std::vector<CutlassRemedy>& remedies) {
+  const auto found =
+      std::find_if(remedies.begin(), remedies.end(), [](const CutlassRemedy& each) { return each.fits; });
+  return found == remedies.end() ? 1 : static_cast<std::size_t>(found - remedies.begin()) + 1;
+}
+
+// The parts that were filled in and that a remedy did not change.
+std::vector<CutlassDefault> defaults_that_stand(const CutlassQuestion& asked, const CutlassRequest& mended) {
+  const CutlassRequest& request = asked.request;
+  std::vector<CutlassDefault> standing;
+  for (const CutlassDefault& each : asked.defaults) {
+    const bool changed = (each.what == "C" && request.c != mended.c) ||
+                         (each.what == "schedule" && request.schedule != mended.schedule) ||
+                         (each.what == "epilogue schedule" && request.epilogue_schedule != mended.epilogue_schedule) ||
+                         (each.what == "epilogue tile" && request.epilogue_tile_n != mended.epilogue_tile_n) ||
+                         (each.what == "cluster" && request.cluster_m != mended.cluster_m);
+    if (!changed) standing.push_back(each);
+  }
+  return standing;
+}
+
 // The explanation that is asked for: of the request, or of the request with the change of a remedy.
 struct Chosen {
   CutlassQuestion asked;
@@ -92,7 +116,7 @@ Result<Chosen> choose(const Options& options) {
   const std::vector<CutlassRemedy> remedies = chosen.explanation.remedies;
   const bool launches = kernel.builds() && kernel.fits();
   if (options.remedy == 0 && (!options.emit || launches)) return chosen;
-  const auto number = static_cast<std::size_t>(options.remedy == 0 ? 1 : options.remedy);
+  const auto number = options.remedy == 0 ? first_that_fits(remedies) : static_cast<std::size_t>(options.remedy);
   if (number > remedies.size()) {
     if (remedies.empty() && !launches) {
       return fail(ErrorCode::unsupported, "no change is known that makes this kernel build and fit",
@@ -105,7 +129,8 @@ Result<Chosen> choose(const Options& options) {
   }
   const CutlassRemedy& remedy = remedies[number - 1];
   chosen.change = remedy.change;
-  TILEWRIGHT_ASSIGN(chosen.explanation, explain_cutlass(remedy.request, chosen.asked.defaults));
+  TILEWRIGHT_ASSIGN(chosen.explanation,
+                    explain_cutlass(remedy.request, defaults_that_stand(chosen.asked, remedy.request)));
   return chosen;
 }
 
@@ -129,7 +154,8 @@ Result<Outcome> explain(const Options& options) {
 Result<std::string> contents(const std::string& path) {
   if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
   std::ifstream in(path, std::ios::binary);
-  if (!in) return fail(ErrorCode::not_found, path + " cannot be read", "give a CSV file, or - for standard input");
+  if (!in || std::filesystem::is_directory(path))
+    return fail(ErrorCode::not_found, path + " cannot be read", "give a CSV file, or - for standard input");
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 

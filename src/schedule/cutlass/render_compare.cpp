@@ -109,7 +109,7 @@ std::vector<std::string> differences(const Side& good, const Side& bad) {
         "compiles and cannot launch.",
         there, here));
   }
-  for (std::string& cause : cutlass::causes(*bad.explanation)) sentences.push_back(here + ": " + cause);
+  for (std::string& cause : cutlass::causes(*bad.explanation)) sentences.push_back(fmt::format("{}: {}", here, cause));
   return sentences;
 }
 
@@ -170,7 +170,7 @@ std::string render_cutlass_text(const CutlassComparison& comparison) {
 }
 
 std::string render_cutlass_markdown(const CutlassComparison& comparison) {
-  std::string text = "## " + subject(comparison) + "\n\n| |";
+  std::string text = "## " + cutlass::markdown_prose(subject(comparison)) + "\n\n| |";
   for (const Side& side : comparison.sides) fmt::format_to(Out(text), " {} |", to_string(side.arch));
   text += "\n|---|";
   for (std::size_t i = 0; i < comparison.sides.size(); ++i) text += "---:|";
@@ -181,7 +181,8 @@ std::string render_cutlass_markdown(const CutlassComparison& comparison) {
     text += "\n";
   }
   text += "\n";
-  for (const std::string& sentence : conclusions(comparison)) fmt::format_to(Out(text), "- {}\n", sentence);
+  for (const std::string& sentence : conclusions(comparison))
+    fmt::format_to(Out(text), "- {}\n", cutlass::markdown_prose(sentence));
   return text;
 }
 

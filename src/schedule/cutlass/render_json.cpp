@@ -147,7 +147,7 @@ Json explanation_json(const CutlassExplanation& explanation) {
   return json;
 }
 
-std::string document(Json fields) {
+std::string document(const Json& fields) {
   Json json = {{"schema", "tilewright.explain/1"}};
   json.update(fields);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

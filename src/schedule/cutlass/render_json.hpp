@@ -14,6 +14,6 @@ using Json = nlohmann::ordered_json;
 Json explanation_json(const CutlassExplanation& explanation);
 
 /// A document with the schema first.
-std::string document(Json fields);
+std::string document(const Json& fields);
 
 }  // namespace tilewright::schedule::cutlass

@@ -25,17 +25,9 @@ std::string code(const std::string& text) {
   return "`" + escaped + "`";
 }
 
-std::string prose(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '<' || c == '|' || c == '*' || c == '_') escaped += '\\';
-    escaped += c;
-  }
-  return escaped;
-}
-
 void add_list(std::string& text, const char* label, const std::vector<std::string>& sentences) {
-  for (const std::string& sentence : sentences) fmt::format_to(Out(text), "- **{}:** {}\n", label, prose(sentence));
+  for (const std::string& sentence : sentences)
+    fmt::format_to(Out(text), "- **{}:** {}\n", label, cutlass::markdown_prose(sentence));
 }
 
 void add_resolution(std::string& text, const CutlassKernel& kernel) {
@@ -43,7 +35,7 @@ void add_resolution(std::string& text, const CutlassKernel& kernel) {
   text += "\n| | requested | resolved | rule | file |\n|---|---|---|---|---|\n";
   for (const CutlassStep& step : kernel.steps) {
     fmt::format_to(Out(text), "| {} | {} | {} | {} | {} |\n", step.what, code(step.requested), code(step.resolved),
-                   prose(step.rule), code(cutlass::file_name(step.file)));
+                   cutlass::markdown_prose(step.rule), code(cutlass::file_name(step.file)));
   }
 }
 
@@ -52,7 +44,7 @@ void add_account(std::string& text, const CutlassKernel& kernel) {
   text += "\n| SharedStorage | bytes | counted by the builder | |\n|---|---:|---:|---|\n";
   for (const cutlass::AccountRow& row : cutlass::account(kernel)) {
     fmt::format_to(Out(text), "| {} | {} | {} | {} |\n", code(row.name), grouped(row.bytes), grouped(row.reserved),
-                   prose(fmt::format("{}", fmt::join(row.members, ", "))));
+                   cutlass::markdown_prose(fmt::format("{}", fmt::join(row.members, ", "))));
   }
   fmt::format_to(Out(text), "| **total** | **{}** | {} | limit {} |\n", grouped(kernel.total),
                  grouped(kernel.reserved_bytes), grouped(kernel.limit));
@@ -64,7 +56,7 @@ void add_remedies(std::string& text, const std::vector<CutlassRemedy>& remedies)
   int number = 0;
   for (const CutlassRemedy& remedy : remedies) {
     fmt::format_to(Out(text), "| {} | {} | {} | {} | {} |\n", ++number, code(remedy.change), remedy.stages,
-                   grouped(remedy.total), prose(remedy.cost));
+                   grouped(remedy.total), cutlass::markdown_prose(remedy.cost));
   }
 }
 
@@ -72,7 +64,7 @@ void add_remedies(std::string& text, const std::vector<CutlassRemedy>& remedies)
 
 std::string render_cutlass_markdown(const CutlassExplanation& explanation) {
   const CutlassKernel& kernel = explanation.kernel;
-  std::string text = "## " + prose(cutlass::title(kernel.request)) + "\n\n";
+  std::string text = "## " + cutlass::markdown_prose(cutlass::title(kernel.request)) + "\n\n";
   add_list(text, "verdict", {cutlass::verdict(kernel)});
   if (const std::string words = cutlass::symptom(kernel); !words.empty()) add_list(text, "seen as", {words});
   if (kernel.error && !kernel.error->remedy.empty()) add_list(text, "remedy", {kernel.error->remedy});

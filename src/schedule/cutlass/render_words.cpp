@@ -218,6 +218,15 @@ std::string defaults_words(const CutlassExplanation& explanation) {
   return "as FlashInfer: " + words;
 }
 
+std::string markdown_prose(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '<' || c == '|' || c == '*' || c == '_') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
 std::string file_name(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? path : path.substr(slash + 1);

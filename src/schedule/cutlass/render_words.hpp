@@ -63,6 +63,9 @@ std::string own_words(const CutlassExplanation& explanation);
 /// FlashInfer's candidate, on one line; empty where there is none.
 std::string candidate_words(const CutlassExplanation& explanation);
 
+/// Text in which Markdown reads no markup: template arguments keep their angle brackets.
+std::string markdown_prose(const std::string& text);
+
 /// "sm120_blockscaled_mma_builder.inl" of a path.
 std::string file_name(const std::string& path);
 

@@ -72,6 +72,13 @@ TEST(CutlassText, ExplainsThatNoBuilderExists) {
   expect_golden("explain_no_builder.txt", text.substr(0, text.find("  ours")));
 }
 
+TEST(CutlassText, SaysWhatIsCoveredWhereARequestIsNot) {
+  const auto explanation = explain_cutlass(grouped(Arch::sm_110, {128, 128, 128}));
+  ASSERT_FALSE(explanation);
+  EXPECT_EQ(explanation.error().code, ErrorCode::unsupported);
+  expect_golden("explain_unsupported.txt", explanation.error().message() + "\n");
+}
+
 TEST(CutlassMarkdown, HoldsTheSameFacts) {
   expect_golden("explain_overflow.md", render_cutlass_markdown(explained(failing())));
 }
