@@ -14,7 +14,8 @@
 //                         SM90 w4a16   tokens         tile_n * tile_k * 2      bf16 in 128-byte swizzle: atoms of 8
 //                                                                              tokens x 64 k, hence aligned to 1,024
 //                                      weight_codes   tile_m * tile_k / 2      |  one bulk copy, in the order of the
-//                                      weight_scales  tile_m * tile_k / 16     |  wgmma A fragment; a byte a scale
+//                                      weight_scales  tile_m * tile_k / 16     |  wgmma A fragment, codes and scales of
+//                                                                              |  64 x 64 weights by turns
 //                                      stage_padding  to 1,024
 //   staging               the epilogue's transpose, not shared with the ring so that the producer runs on during an
 //                         epilogue: for each consumer group min(tile_n, 32) tokens of (row bytes + 16), 128-aligned;
@@ -24,6 +25,7 @@
 //   empty_barriers        8 a stage: the consumers have let go
 //   tile_slots            2 * 16: the tile (expert, weight tile, token tile, rows) that the producer hands on
 //   tile_barriers         2 * 16: full and empty of each slot
+//   landed_barriers       8 a stage, SM90: the tokens have landed; a warp fences them before it arrives on full
 //   granule_padding       to 128, the unit in which shared memory is allocated
 //
 // On a CPU the same account is the working set of one core, to be compared with its L2: the strip or the expanded
@@ -50,6 +52,7 @@ enum class Buffer : std::uint8_t {
   empty_barriers,
   tile_slots,
   tile_barriers,
+  landed_barriers,
   granule_padding,
   weight_panel,
   panel_scales,
@@ -57,10 +60,10 @@ enum class Buffer : std::uint8_t {
 };
 
 constexpr const char* to_string(Buffer buffer) {
-  constexpr std::array<const char*, 15> kNames = {"weight_codes",   "weight_scales", "token_codes",   "token_scales",
-                                                  "tokens",         "stage_padding", "staging",       "full_barriers",
-                                                  "empty_barriers", "tile_slots",    "tile_barriers", "granule_padding",
-                                                  "weight_panel",   "panel_scales",  "accumulators"};
+  constexpr std::array<const char*, 16> kNames = {
+      "weight_codes",    "weight_scales", "token_codes",    "token_scales", "tokens",        "stage_padding",
+      "staging",         "full_barriers", "empty_barriers", "tile_slots",   "tile_barriers", "landed_barriers",
+      "granule_padding", "weight_panel",  "panel_scales",   "accumulators"};
   return kNames[static_cast<std::size_t>(buffer)];
 }
 
@@ -175,6 +178,9 @@ constexpr SharedMemoryPlan gpu_shared_memory(const Schedule& s) {
   layout.add(Buffer::empty_barriers, static_cast<std::int64_t>(kBarrierBytes) * s.stages, kBarrierBytes);
   layout.add(Buffer::tile_slots, kTileSlots * kTileSlotBytes, kTileSlotBytes);
   layout.add(Buffer::tile_barriers, kTileSlots * 2 * kBarrierBytes, kBarrierBytes);
+  if (!fp4_tokens) {
+    layout.add(Buffer::landed_barriers, static_cast<std::int64_t>(kBarrierBytes) * s.stages, kBarrierBytes);
+  }
   layout.pad(Buffer::granule_padding, kAllocationGranule);
   layout.plan.total = layout.cursor;
   return layout.plan;

@@ -1,0 +1,201 @@
+// From a finished tile's accumulators to rows of y, and the exchange of partial sums under stream-K.
+//
+// A thread has gate (rows g) and up (rows g + 8) of the same channel, or two plain channels. 32 tokens at a time are
+// transposed through the staging buffer, of which each warpgroup uses its own columns, and leave as 16-byte stores.
+#pragma once
+
+#include <cuda_bf16.h>
+
+#include <cstdint>
+
+#include "cuda/ptx/barrier.cuh"
+#include "cuda/ptx/grid_control.cuh"
+#include "cuda/ptx/matrix_store.cuh"
+#include "cuda/sm90/gemm_params.hpp"
+#include "cuda/sm90/gemm_shape.cuh"
+
+namespace tilewright::cuda::sm90 {
+
+/// min(x, limit), but NaN stays NaN.
+__device__ inline float at_most(float x, float limit) { return x > limit ? limit : x; }
+
+__device__ inline float gated_activation(const GatedFormula& f, float gate, float up) {
+  const float g = at_most(gate, f.gate_limit);
+  const float u = -at_most(-at_most(up, f.up_limit), f.up_limit);
+  const float z = f.slope * g * (1.0F + f.cubic * g * g);
+  const float product = __fdividef(g, 1.0F + __expf(-z));
+  return at_most(product, f.product_limit) * (u + f.up_offset);
+}
+
+__device__ inline std::uint32_t pack_bf16(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return *reinterpret_cast<const std::uint32_t*>(&pair);
+}
+
+template <Schedule S>
+class TileEpilogue {
+  using Shape = GemmShape<S>;
+  static constexpr int kGroups = (S.tile_n + kStagingTokens - 1) / kStagingTokens;
+  static constexpr bool kFinalize = S.epilogue == Epilogue::finalize;
+  static constexpr unsigned kAll = 0xFFFFFFFFU;
+
+ public:
+  __device__ TileEpilogue(const GemmParams& params, std::uint32_t shared)
+      : params_(params), staging_(shared + Shape::kStaging) {}
+
+  /// Finds out which thread this is, anew for each tile: what follows from it must not take registers in the mainloop.
+  __device__ void locate() {
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread_));
+    warpgroup_ = thread_ / 128;
+    thread_ %= 128;
+  }
+
+  /// Reads what the first rows' store needs early.
+  __device__ void prepare(const TileSlot& tile) {
+    locate();
+    lower_ = __ldg(params_.row_scales + 2 * tile.expert);
+    upper_ = __ldg(params_.row_scales + 2 * tile.expert + 1);
+    fetch_rows<0>(tile);
+  }
+
+  /// This block's part of a tile that another block finishes.
+  __device__ void give_partial(const float (&acc)[S.tile_n / 2]) {
+    auto* to = partial(static_cast<int>(blockIdx.x));
+#pragma unroll
+    for (int j = 0; j < S.tile_n / 8; ++j) {
+      to[j * 128] = make_float4(acc[4 * j], acc[4 * j + 1], acc[4 * j + 2], acc[4 * j + 3]);
+    }
+    __threadfence();
+    ptx::named_barrier_sync(kBlockBarrier, Shape::kConsumerThreads);
+    if (warpgroup_ == 0 && thread_ == 0) ptx::store_release(params_.flags + blockIdx.x, 1);
+  }
+
+  /// Adds the parts of the blocks after this one, in their order.
+  __device__ void take_partials(int parts, float (&acc)[S.tile_n / 2]) {
+    for (int part = 1; part <= parts; ++part) {
+      const int block = static_cast<int>(blockIdx.x) + part;
+      if (thread_ == 0) {
+        while (ptx::load_acquire(params_.flags + block) == 0) __nanosleep(20);
+      }
+      ptx::named_barrier_sync(kBlockBarrier, Shape::kConsumerThreads);
+      const auto* from = partial(block);
+#pragma unroll
+      for (int j = 0; j < S.tile_n / 8; ++j) {
+        const float4 sum = __ldcg(from + j * 128);
+        acc[4 * j] += sum.x;
+        acc[4 * j + 1] += sum.y;
+        acc[4 * j + 2] += sum.z;
+        acc[4 * j + 3] += sum.w;
+      }
+      // All have seen the flag and read the sums: the flag is free for the next launch.
+      ptx::named_barrier_sync(kBlockBarrier, Shape::kConsumerThreads);
+      if (warpgroup_ == 0 && thread_ == 0) params_.flags[block] = 0;
+    }
+  }
+
+  __device__ void store(const TileSlot& tile, const float (&acc)[S.tile_n / 2]) { store_groups<0>(tile, acc); }
+
+ private:
+  static constexpr int kBlockBarrier = 1;
+  static constexpr int kGroupBarrier = 2;
+
+  __device__ float4* partial(int block) const {
+    return reinterpret_cast<float4*>(params_.partials + block * kPartialFloats<S>) + warpgroup_ * (S.tile_n / 8) * 128 +
+           thread_;
+  }
+
+  // Lane l's row of a group of 32: where it goes and its weight. The next group's are fetched while one is stored.
+  template <int kGroup>
+  __device__ void fetch_rows(const TileSlot& tile) {
+    const int row = min(kGroup * kStagingTokens + thread_ % 32, tile.rows - 1) + tile.row_begin;
+    dest_[kGroup % 2] = params_.row_dest == nullptr ? row : __ldg(params_.row_dest + row);
+    if constexpr (kFinalize) weight_[kGroup % 2] = __ldg(params_.row_weights + row);
+  }
+
+  template <int kGroup>
+  __device__ void store_groups(const TileSlot& tile, const float (&acc)[S.tile_n / 2]) {
+    if (kGroup * kStagingTokens >= tile.rows) return;
+    if constexpr (kGroup + 1 < kGroups) fetch_rows<kGroup + 1>(tile);
+    stage_group<kGroup>(acc);
+    ptx::named_barrier_sync(kGroupBarrier + warpgroup_, 128);
+    copy_group(tile, kGroup, dest_[kGroup % 2]);
+    ptx::named_barrier_sync(kGroupBarrier + warpgroup_, 128);
+    if constexpr (kGroup + 1 < kGroups) store_groups<kGroup + 1>(tile, acc);
+  }
+
+  // Two tokens of one channel, or of two channels 8 apart, as packed bf16.
+  __device__ void values(const float* a, float weight0, float weight1, std::uint32_t& first, std::uint32_t& second) {
+    if constexpr (gated(S.epilogue)) {
+      first = pack_bf16(gated_activation(params_.gated, a[0] * lower_, a[2] * upper_),
+                        gated_activation(params_.gated, a[1] * lower_, a[3] * upper_));
+    } else if constexpr (S.epilogue == Epilogue::act_bf16) {
+      const auto relu2 = [](float x) { return x < 0.0F ? 0.0F : x * x; };
+      first = pack_bf16(relu2(a[0] * lower_), relu2(a[1] * lower_));
+      second = pack_bf16(relu2(a[2] * upper_), relu2(a[3] * upper_));
+    } else {
+      first = pack_bf16(a[0] * lower_ * weight0, a[1] * lower_ * weight1);
+      second = pack_bf16(a[2] * upper_ * weight0, a[3] * upper_ * weight1);
+    }
+  }
+
+  template <int kGroup>
+  __device__ void stage_group(const float (&acc)[S.tile_n / 2]) {
+    constexpr int kBlocks = S.tile_n / 8;
+    constexpr int kHere = kBlocks - 4 * kGroup < 4 ? kBlocks - 4 * kGroup : 4;  // 8-token blocks of this group
+    const int lane = thread_ % 32;
+    std::uint32_t first[4];
+    std::uint32_t second[4] = {};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int block = 4 * kGroup + (i < kHere ? i : kHere - 1);
+      float weight0 = 1.0F;
+      float weight1 = 1.0F;
+      if constexpr (kFinalize) {
+        const int token = 8 * (block % 4) + 2 * (lane % 4);
+        weight0 = __shfl_sync(kAll, weight_[kGroup % 2], token);
+        weight1 = __shfl_sync(kAll, weight_[kGroup % 2], token + 1);
+      }
+      values(acc + 4 * block, weight0, weight1, first[i], second[i]);
+    }
+    const int token = 8 * min(lane / 8, kHere - 1) + lane % 8;
+    const int channel = warpgroup_ * Shape::kGroupChannels + thread_ / 32 * (Shape::kGroupChannels / 4);
+    const std::uint32_t to = staging_ + token * Shape::kStagingPitch + channel * 2;
+    ptx::store_matrices_transposed(to, first[0], first[1], first[2], first[3]);
+    if constexpr (!gated(S.epilogue)) {
+      ptx::store_matrices_transposed(to + 16, second[0], second[1], second[2], second[3]);
+    }
+  }
+
+  __device__ void copy_group(const TileSlot& tile, int group, int dest) {
+    constexpr int kChunks = Shape::kGroupChannels / 8;
+    const int channels = gated(S.epilogue) ? params_.weight_rows / 2 : params_.weight_rows;
+    const int rows = min(kStagingTokens, tile.rows - group * kStagingTokens);
+    const int first_channel = tile.tile_m * Shape::kChannels + warpgroup_ * Shape::kGroupChannels;
+#pragma unroll
+    for (int round = 0; round < kStagingTokens * kChunks / 128; ++round) {
+      const int item = round * 128 + thread_;
+      const int token = item / kChunks;
+      const int chunk = item % kChunks;
+      const std::int64_t row = __shfl_sync(kAll, dest, token % 32);
+      const int channel = first_channel + chunk * 8;
+      if (token >= rows || channel >= channels) continue;
+      uint4 words;
+      asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+                   : "r"(staging_ + token * Shape::kStagingPitch + (warpgroup_ * Shape::kGroupChannels + chunk * 8) * 2)
+                   : "memory");
+      *reinterpret_cast<uint4*>(static_cast<__nv_bfloat16*>(params_.y) + row * params_.y_stride + channel) = words;
+    }
+  }
+
+  const GemmParams& params_;
+  std::uint32_t staging_;
+  int warpgroup_ = 0;
+  int thread_ = 0;  ///< of the warpgroup
+  float lower_ = 0.0F;
+  float upper_ = 0.0F;
+  int dest_[2];
+  float weight_[2];
+};
+
+}  // namespace tilewright::cuda::sm90

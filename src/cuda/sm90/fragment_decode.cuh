@@ -1,0 +1,76 @@
+// From packed NVFP4 words to wgmma's A fragment in bf16 (layout and constants: weight_order.hpp).
+//
+// A fragment is 8 weights: 3 ANDs for three registers, 2 shifts and 3 logic operations for the fourth, 4 multiplies by
+// the scale. The multiplications by 8, 64 and 2 are IMADs, which leave the ALU pipe to the logic.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/sm90/weight_order.hpp"
+
+namespace tilewright::cuda::sm90 {
+
+/// Two products in bf16, exact: 2 significant bits times 4. PTX's bf16 arithmetic keeps subnormals, which e2m1's 0.5
+/// is.
+__device__ inline std::uint32_t multiply_pair(std::uint32_t pair, std::uint32_t scale) {
+  std::uint32_t product = 0;
+  asm("mul.bf16x2 %0, %1, %2;" : "=r"(product) : "r"(pair), "r"(scale));
+  return product;
+}
+
+/// One half of a pair in both halves; ptxas makes it an operand modifier of the multiplication.
+template <int kHalf>
+__device__ inline std::uint32_t broadcast_half(std::uint32_t pair) {
+  std::uint32_t both = 0;
+  if constexpr (kHalf == 0) {
+    asm("{.reg .b16 lo, hi; mov.b32 {lo, hi}, %1; mov.b32 %0, {lo, lo};}" : "=r"(both) : "r"(pair));
+  } else {
+    asm("{.reg .b16 lo, hi; mov.b32 {lo, hi}, %1; mov.b32 %0, {hi, hi};}" : "=r"(both) : "r"(pair));
+  }
+  return both;
+}
+
+/// The scales of rows g and g + 8 as two bf16; `rotated` is a scale word, rotated right by 8 for odd steps. `exponent`
+/// is kScaleExponent in a register: an instruction has room for one literal, and AND and OR are one instruction only
+/// so.
+__device__ inline std::uint32_t scale_pair(std::uint32_t rotated, std::uint32_t exponent) {
+  return (rotated & kScaleMask) | exponent;
+}
+
+/// The fragment of one k16 step.
+__device__ inline void decode_fragment(std::uint32_t codes, std::uint32_t scales, std::uint32_t* fragment) {
+  const std::uint32_t lower = broadcast_half<0>(scales);
+  const std::uint32_t upper = broadcast_half<1>(scales);
+  const std::uint32_t fourth =
+      ((codes * 2U) & 0x80008000U) | ((codes >> 5U) & 0x01000100U) | ((codes >> 4U) & 0x00C000C0U);
+  fragment[0] = multiply_pair(codes & kCodeMask, lower);
+  fragment[1] = multiply_pair((codes * 8U) & kCodeMask, upper);
+  fragment[2] = multiply_pair((codes * 64U) & kCodeMask, lower);
+  fragment[3] = multiply_pair(fourth, upper);
+}
+
+/// A thread's share of a slab as it lies in shared memory.
+struct SlabWords {
+  uint4 codes;   ///< a word a step
+  uint2 scales;  ///< a word for two steps
+};
+
+__device__ inline SlabWords load_slab(std::uint32_t codes, std::uint32_t scales) {
+  SlabWords words;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words.codes.x), "=r"(words.codes.y), "=r"(words.codes.z), "=r"(words.codes.w)
+               : "r"(codes));
+  asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(words.scales.x), "=r"(words.scales.y) : "r"(scales));
+  return words;
+}
+
+/// The fragments of steps 2 * kPair and 2 * kPair + 1.
+template <int kPair>
+__device__ inline void decode_pair(const SlabWords& words, std::uint32_t exponent, std::uint32_t* fragments) {
+  const std::uint32_t scales = kPair == 0 ? words.scales.x : words.scales.y;
+  decode_fragment(kPair == 0 ? words.codes.x : words.codes.z, scale_pair(scales, exponent), fragments);
+  decode_fragment(kPair == 0 ? words.codes.y : words.codes.w, scale_pair(__funnelshift_r(scales, scales, 8), exponent),
+                  fragments + 4);
+}
+
+}  // namespace tilewright::cuda::sm90

@@ -1,0 +1,150 @@
+// The SM90 w4a16 grouped GEMM: y[r, :] = epilogue(W_e x[r, :]) for the rows r of every expert e, as a function of a
+// Schedule.
+//
+//   operands   W in NVFP4 (weight_order.hpp) decoded to bf16 in registers, the A side of wgmma, 64 rows a warpgroup;
+//              x in bf16 in shared memory, 128-byte swizzle, the B side; fp32 accumulators; y in bf16
+//   roles      S.roles.consumer_warps / 4 warpgroups multiply; the warpgroup after them loads, and gives them registers
+//   pipelines  a ring of S.stages k-blocks (full: weights and tokens are there; empty: consumers let go), and two tile
+//              slots by which the producer says what to compute
+//   walk       persistent blocks; tiles in turn, or equal runs of k-blocks (stream-K), see tile_walk.hpp
+//   limits     K and N multiples of 16, experts up to 1,024, 65,535 weight tiles and k-blocks
+//
+// The same input gives the same bits: no sum depends on the order in which blocks run.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/sm90/epilogue.cuh"
+#include "cuda/sm90/mainloop.cuh"
+#include "cuda/sm90/producer.cuh"
+
+namespace tilewright::cuda::sm90 {
+
+template <Schedule S>
+__device__ void initialise_barriers(std::uint32_t shared) {
+  using Shape = GemmShape<S>;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < S.stages; ++i) {
+      ptx::barrier_init(shared + Shape::kFull + i * kBarrierBytes, 2);  // weights and tokens
+      ptx::barrier_init(shared + Shape::kLanded + i * kBarrierBytes, 32 * kTokenWarps);
+      ptx::barrier_init(shared + Shape::kEmpty + i * kBarrierBytes, S.roles.consumer_warps);
+    }
+    for (int i = 0; i < kTileSlots; ++i) {
+      ptx::barrier_init(shared + Shape::kSlotFull + i * kBarrierBytes, 1);
+      ptx::barrier_init(shared + Shape::kSlotEmpty + i * kBarrierBytes, S.roles.consumer_warps);
+    }
+    ptx::barrier_init_fence();
+  }
+  __syncthreads();
+}
+
+/// The wgmma sizes that a schedule has a mainloop for: the next larger one than `n`, at most tile_n. Few tokens leave
+/// the tensor cores idle whatever their size; many pay for every padded column. 160 to 192 and 240 are what an expert's
+/// rows just over a multiple of 256 come to when they are dealt evenly (token_tiles).
+constexpr int next_n(const Schedule& s, int n) {
+  constexpr int kSizes[] = {80, 96, 112, 128, 160, 176, 192, 240, 256};
+  if (s.tile_n < 128) return s.tile_n;
+  for (const int size : kSizes) {
+    if (size > n && 2 * size >= s.tile_n) return size;
+  }
+  return s.tile_n;
+}
+
+/// Runs a tile part with the smallest wgmma that covers its rows.
+template <Schedule S, int N = next_n(S, 0)>
+__device__ void multiply_rows(const ConsumerAddresses& at, RingPlace<S.stages>& stage, const TileSlot& tile, int slabs,
+                              bool arrives, float (&acc)[S.tile_n / 2], TileEpilogue<S>& epilogue) {
+  if constexpr (N < S.tile_n) {
+    if (tile.rows > N) return multiply_rows<S, next_n(S, N)>(at, stage, tile, slabs, arrives, acc, epilogue);
+  }
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i) acc[i] = 0.0F;
+  Mainloop<S, N>::run(at, stage, tile.k_begin, tile.k_end, slabs, arrives, acc, [&] { epilogue.prepare(tile); });
+}
+
+template <Schedule S>
+__device__ void consume(const GemmParams& params, std::uint32_t shared) {
+  using Shape = GemmShape<S>;
+  const int warp = __shfl_sync(0xFFFFFFFFU, static_cast<int>(threadIdx.x) / 32, 0);
+  const int warpgroup = warp / 4;
+  const int thread = static_cast<int>(threadIdx.x) % 128;
+  const bool arrives = thread % 32 == 0;
+  const std::uint32_t weights = shared + Shape::kWeights + warpgroup * Shape::kRunBytes;
+  ConsumerAddresses at;
+  at.codes = weights + thread * 16;
+  at.scales = weights + kSlabCodeBytes + warp % 4 * kWarpScaleBytes + thread % 32 / 4 * 8;
+  at.tokens = shared + Shape::kTokens;
+  at.full = shared + Shape::kFull;
+  at.empty = shared + Shape::kEmpty;
+  asm volatile("mov.b32 %0, %1;" : "=r"(at.scale_exponent) : "r"(params.scale_exponent));
+  const int slabs = Shape::slabs(params);
+  const int row_blocks = Shape::row_blocks(params);
+  TileEpilogue<S> epilogue(params, shared);
+  RingPlace<S.stages> stage;
+  RingPlace<kTileSlots> slot;
+  float acc[S.tile_n / 2];
+
+  while (true) {
+    ptx::barrier_wait(shared + Shape::kSlotFull + slot.index * kBarrierBytes, slot.parity);
+    const TileSlot tile = TileSlot::read(shared + Shape::kSlots + slot.index * kTileSlotBytes);
+    __syncwarp();  // all lanes have read the slot
+    if (arrives) ptx::barrier_arrive(shared + Shape::kSlotEmpty + slot.index * kBarrierBytes);
+    slot.advance();
+    if (tile.expert == kNoExpert) return;
+
+    const bool has_rows = tile.tile_m * Shape::kWarpgroups + warpgroup < row_blocks;
+    if (has_rows) {
+      multiply_rows<S>(at, stage, tile, slabs, arrives, acc, epilogue);
+    } else {
+      epilogue.locate();
+      skip_blocks<S>(at, stage, tile.k_end - tile.k_begin, arrives);
+    }
+    if constexpr (Shape::kStreamK) {
+      if (tile.k_begin > 0) {
+        epilogue.give_partial(acc);
+        continue;
+      }
+      if (tile.parts_after > 0) epilogue.take_partials(tile.parts_after, acc);
+    }
+    if (has_rows) epilogue.store(tile, acc);
+  }
+}
+
+template <Schedule S>
+__device__ void produce(const GemmParams& params, std::uint32_t shared, int warp, int lane) {
+  if (warp == kWeightWarp) {
+    WeightProducer<S>(params, shared, lane).run();
+  } else if (warp == kLandingWarp) {
+    hand_on_landed<S>(params, shared);
+  } else {
+    TokenProducer<S>(params, shared, warp - kFirstTokenWarp, lane).run();
+  }
+  ptx::launch_dependents();
+}
+
+/// A schedule as a type. nvcc 13.0 spells a __global__ function's template arguments in its host stub, and misspells
+/// values of a class that is in a namespace; types it gets right.
+template <Schedule S>
+struct Scheduled {
+  static constexpr Schedule kSchedule = S;
+};
+
+template <typename Scheduled>
+__global__ void __launch_bounds__(threads(Scheduled::kSchedule), Scheduled::kSchedule.ctas_per_sm)
+    grouped_gemm(const __grid_constant__ GemmParams params) {
+  constexpr Schedule S = Scheduled::kSchedule;
+  extern __shared__ __align__(1024) std::uint8_t memory[];
+  const std::uint32_t shared = ptx::shared_address(memory);
+  initialise_barriers<S>(shared);
+  ptx::wait_for_dependencies();
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  if (warp >= S.roles.consumer_warps) {
+    ptx::give_registers<producer_registers(S)>();
+    produce<S>(params, shared, warp - S.roles.consumer_warps, static_cast<int>(threadIdx.x) % 32);
+  } else {
+    ptx::take_registers<consumer_registers(S)>();
+    consume<S>(params, shared);
+  }
+}
+
+}  // namespace tilewright::cuda::sm90

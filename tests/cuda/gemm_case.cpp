@@ -1,0 +1,230 @@
+#include "cuda/gemm_case.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "cuda/device.hpp"
+#include "cuda/device_memory.hpp"
+#include "cuda/packed_matrix.hpp"
+#include "cuda/sm90/weight_order.hpp"
+
+namespace tilewright::cuda {
+namespace {
+
+constexpr std::uint16_t kPoison = 0xFFFF;  // a NaN
+constexpr int kTokens = 50;
+
+double e2m1(unsigned code) {
+  constexpr double kValues[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  return (code & 8U) != 0 ? -kValues[code & 7U] : kValues[code & 7U];
+}
+
+double ue4m3(unsigned byte) {
+  const unsigned exponent = byte >> 3U & 15U;
+  const double mantissa = byte & 7U;
+  return exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8.0 + mantissa, static_cast<int>(exponent) - 10);
+}
+
+double bf16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U); }
+
+struct Matrix {
+  std::vector<std::uint8_t> codes;
+  std::vector<std::uint8_t> scales;
+  Nvfp4Matrix view;
+};
+
+/// Any code; scales over the whole range, zeros, a signed -0, subnormals and the largest among them.
+Matrix random_matrix(int rows, int k, std::mt19937& random) {
+  Matrix m;
+  m.codes.resize(static_cast<std::size_t>(rows) * k / 2);
+  m.scales.resize(static_cast<std::size_t>(rows) * k / 16);
+  for (auto& byte : m.codes) byte = static_cast<std::uint8_t>(random());
+  for (auto& byte : m.scales) {
+    const unsigned pick = random() % 64;
+    const unsigned usual = 0x28 + random() % 32;
+    byte = static_cast<std::uint8_t>(pick == 0   ? 0
+                                     : pick == 1 ? 1 + random() % 7
+                                     : pick == 2 ? 0x7E
+                                     : pick == 3 ? 0x80
+                                                 : usual);
+  }
+  m.view.codes = m.codes.data();
+  m.view.scales = m.scales.data();
+  m.view.rows = m.view.valid_rows = rows;
+  m.view.cols = m.view.valid_cols = k;
+  m.view.code_row_stride = k / 2;
+  m.view.scale_row_stride = k / 16;
+  m.view.global_scale = 0.002F * static_cast<float>(1 + random() % 5);
+  return m;
+}
+
+/// A dot product with the sum of its terms' magnitudes.
+struct Sum {
+  double value = 0.0;
+  double magnitude = 0.0;
+};
+
+Sum dot(const Matrix& m, int n, const std::uint16_t* x) {
+  const auto k_total = static_cast<int>(m.view.cols);
+  Sum sum;
+  for (int k = 0; k < k_total; ++k) {
+    const unsigned byte = m.codes[static_cast<std::size_t>(n) * k_total / 2 + k / 2];
+    const double weight = e2m1(k % 2 != 0 ? byte >> 4U : byte & 15U) *
+                          ue4m3(m.scales[static_cast<std::size_t>(n) * k_total / 16 + k / 16] & 0x7FU);
+    const double term = weight * bf16(x[k]) * static_cast<double>(m.view.global_scale);
+    sum.value += term;
+    sum.magnitude += std::abs(term);
+  }
+  return sum;
+}
+
+class Problem {
+ public:
+  Problem(Epilogue epilogue, const GemmCase& test) : epilogue_(epilogue), test_(test), random_(test.seed) {
+    const bool joined = gated(epilogue);
+    std::vector<float> row_scales;
+    std::vector<std::uint8_t> packed;
+    for (std::size_t e = 0; e < test.counts.size(); ++e) {
+      lower_.push_back(random_matrix(joined ? test.n / 2 : test.n, test.k, random_));
+      upper_.push_back(joined ? random_matrix(test.n / 2, test.k, random_) : Matrix{});
+      const Nvfp4Matrix& lower = lower_.back().view;
+      const Nvfp4Matrix& upper = joined ? upper_.back().view : lower;
+      stride_ = packed_bytes(lower, upper);
+      packed.resize(packed.size() + static_cast<std::size_t>(stride_));
+      if (!pack_matrix(lower, upper, packed.data() + packed.size() - stride_))
+        throw std::runtime_error("packing failed");
+      row_scales.push_back(lower.global_scale * sm90::kWeightUnbias);
+      row_scales.push_back(upper.global_scale * sm90::kWeightUnbias);
+    }
+    offsets_.assign(1, 0);
+    for (const int count : test.counts) offsets_.push_back(offsets_.back() + count);
+    const auto rows = static_cast<std::size_t>(offsets_.back());
+    for (std::size_t r = 0; r < rows; ++r) sources_.push_back(static_cast<std::int32_t>(random_() % kTokens));
+    dests_.resize(rows);
+    std::iota(dests_.begin(), dests_.end(), 0);
+    std::shuffle(dests_.begin(), dests_.end(), random_);
+    for (std::size_t r = 0; r < rows; ++r) weights_.push_back(static_cast<float>(random_() % 1000) / 1000.0F);
+    std::normal_distribution<float> normal;
+    for (int i = 0; i < kTokens * test.k; ++i) {
+      x_.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(normal(random_)) >> 16U));
+    }
+    device_.push_back(DeviceMemory(packed));
+    device_.push_back(DeviceMemory(row_scales));
+    device_.push_back(DeviceMemory(x_));
+    device_.push_back(DeviceMemory(sources_));
+    device_.push_back(DeviceMemory(dests_));
+    device_.push_back(DeviceMemory(weights_));
+    device_.push_back(DeviceMemory(offsets_));
+  }
+
+  [[nodiscard]] int channels() const { return gated(epilogue_) ? test_.n / 2 : test_.n; }
+  [[nodiscard]] int rows() const { return offsets_.back(); }
+
+  [[nodiscard]] sm90::GemmParams params() const {
+    sm90::GemmParams p;
+    p.weights = device_[0].as<std::uint8_t>();
+    p.expert_stride = stride_;
+    p.row_scales = device_[1].as<float>();
+    p.x = device_[2].as<void>();
+    p.x_stride = test_.k;
+    p.row_source = device_[3].as<std::int32_t>();
+    p.row_dest = device_[4].as<std::int32_t>();
+    p.row_weights = device_[5].as<float>();
+    p.row_offsets = device_[6].as<std::int32_t>();
+    p.y_stride = channels();
+    p.experts = static_cast<int>(test_.counts.size());
+    p.weight_rows = test_.n;
+    p.k = test_.k;
+    p.gated = sm90::gated_formula({ActivationKind::silu_gated, 0.0F});
+    return p;
+  }
+
+  /// The error of y[dest(row), channel] in units of what rounding explains.
+  [[nodiscard]] double error_of(const std::vector<std::uint16_t>& y, int row, int channel) const {
+    const auto expert =
+        static_cast<std::size_t>(std::upper_bound(offsets_.begin(), offsets_.end(), row) - offsets_.begin() - 1);
+    const std::uint16_t* x = x_.data() + static_cast<std::size_t>(sources_[row]) * test_.k;
+    const Sum lower = dot(lower_[expert], channel, x);
+    double expected = lower.value;
+    double magnitude = lower.magnitude;
+    if (gated(epilogue_)) {
+      const Sum upper = dot(upper_[expert], channel, x);
+      const double silu = lower.value / (1.0 + std::exp(-lower.value));
+      expected = silu * upper.value;
+      magnitude = lower.magnitude * std::abs(upper.value) + upper.magnitude * std::abs(silu);
+    } else if (epilogue_ == Epilogue::act_bf16) {
+      magnitude *= 2.0 * std::abs(expected);
+      expected = expected > 0.0 ? expected * expected : 0.0;
+    } else if (epilogue_ == Epilogue::finalize) {
+      expected *= static_cast<double>(weights_[row]);
+    }
+    const double got = bf16(y[static_cast<std::size_t>(dests_[row]) * channels() + channel]);
+    const double error =
+        std::abs(got - expected) /
+        (std::abs(expected) * (1.0 / 256.0 + (gated(epilogue_) ? 1e-5 : 0.0)) + 3e-7 * magnitude + 1e-30);
+    return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+  }
+
+ private:
+  Epilogue epilogue_;
+  GemmCase test_;
+  std::mt19937 random_;
+  std::vector<Matrix> lower_;
+  std::vector<Matrix> upper_;
+  std::int64_t stride_ = 0;
+  std::vector<std::int32_t> offsets_;
+  std::vector<std::int32_t> sources_;
+  std::vector<std::int32_t> dests_;
+  std::vector<float> weights_;
+  std::vector<std::uint16_t> x_;
+  std::vector<DeviceMemory> device_;
+};
+
+}  // namespace
+
+GemmOutcome run_case(const sm90::BuiltGemm& gemm, const GemmCase& test, int repeats, int samples) {
+  const int blocks =
+      test.blocks > 0 ? test.blocks : sm90::launch_blocks(gemm.schedule, current_sm90().value().sm_count);
+  const Problem problem(gemm.schedule.epilogue, test);
+  const auto values = static_cast<std::size_t>(problem.rows()) * static_cast<std::size_t>(problem.channels());
+  const DeviceMemory y(static_cast<std::int64_t>(values * 2));
+  const DeviceMemory partials(sm90::partial_bytes(gemm.schedule, blocks));
+  const DeviceMemory flags(sm90::flag_bytes(gemm.schedule, blocks));
+  flags.fill(0);
+  sm90::GemmParams params = problem.params();
+  params.y = y.as<void>();
+  params.partials = partials.as<float>();
+  params.flags = flags.as<unsigned>();
+  require(gemm.prepare());
+
+  GemmOutcome outcome;
+  for (int i = 0; i < repeats; ++i) {
+    y.fill(kPoison & 0xFF);
+    const Status status = sm90::launch_gemm(gemm, params, problem.rows(), blocks, false, nullptr);
+    if (!status) throw std::runtime_error(status.error().message());
+    require(cudaDeviceSynchronize());
+    auto bits = y.read<std::uint16_t>(values);
+    if (i == 0) outcome.y = std::move(bits);
+    if (i > 0 && bits != outcome.y) outcome.worst = std::numeric_limits<double>::infinity();
+  }
+  outcome.unwritten = static_cast<std::size_t>(std::count(outcome.y.begin(), outcome.y.end(), kPoison));
+  const auto left = flags.read<unsigned>(static_cast<std::size_t>(sm90::flag_bytes(gemm.schedule, blocks) / 4));
+  outcome.flags_clear = std::all_of(left.begin(), left.end(), [](unsigned flag) { return flag == 0; });
+
+  std::mt19937 random(test.seed + 1);
+  for (int i = 0; i < samples && problem.rows() > 0; ++i) {
+    const int row = i < problem.rows() ? i : static_cast<int>(random() % static_cast<unsigned>(problem.rows()));
+    const int channel = static_cast<int>(random() % static_cast<unsigned>(problem.channels()));
+    const double error = problem.error_of(outcome.y, row, channel);
+    if (error <= outcome.worst) continue;
+    outcome.worst = error;
+    outcome.where = "row " + std::to_string(row) + " channel " + std::to_string(channel);
+  }
+  return outcome;
+}
+
+}  // namespace tilewright::cuda
