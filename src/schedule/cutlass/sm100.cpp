@@ -188,7 +188,7 @@ void fill(CutlassKernel& kernel, const Sm100Epilogue& epilogue, bool two_sm) {
     reserve_sm100_carveout(kernel.storage, carveout);
     kernel.reserved_bytes = reserved_bytes(kernel.storage);
   }
-  note_capacity(kernel, kernel_file(r));
+  check_capacity(kernel, kernel_file(r));
 }
 
 }  // namespace

@@ -197,10 +197,13 @@ CutlassBuildError no_stage_fits(std::string file, bool block_scaled) {
   return build_error("no_stage_fits", message, std::move(file), "a smaller tile, or a smaller epilogue");
 }
 
-void note_capacity(CutlassKernel& kernel, const std::string& file) {
+void check_capacity(CutlassKernel& kernel, const std::string& file) {
   if (kernel.fits()) return;
   kernel.steps.push_back({"capacity", fmt::format("{} B of {} B", kernel.total, kernel.limit), "does not compile",
                           "the kernel asserts its size: \"SMEM usage exceeded capacity.\"", file});
+  kernel.error = build_error("smem_capacity", "SMEM usage exceeded capacity.", file,
+                             "fewer stages, or a carve-out of the epilogue's size");
+  kernel.error->in_kernel_body = true;
 }
 
 void reserve_sm100_carveout(std::vector<CutlassStorage>& storage, std::int64_t bytes) {

@@ -34,9 +34,9 @@ bool unpacks_to_bytes(const CutlassRequest& request);
 /// "Smem usage is too high. ..."
 CutlassBuildError no_stage_fits(std::string file, bool block_scaled);
 
-/// Notes a kernel that does not fit: its body asserts its size, unlike those of SM90 and SM120. The types exist all the
-/// same, and so this is no error of the kernel's but its verdict.
-void note_capacity(CutlassKernel& kernel, const std::string& file);
+/// A kernel that does not fit does not compile: its body asserts its size, unlike those of SM90 and SM120. Its types
+/// exist all the same.
+void check_capacity(CutlassKernel& kernel, const std::string& file);
 
 /// Deals the epilogue's carve-out to the members that it is for.
 void reserve_sm100_carveout(std::vector<CutlassStorage>& storage, std::int64_t bytes);

@@ -67,13 +67,6 @@ std::optional<CutlassBuildError> check_mainloop(const CutlassRequest& r) {
   if (!two_sm(r) && r.tile.m == 256) {
     return build_error("tile_m", "MMA M-mode size should be 128 for 1 CTA cluster MMA.", kUmma, kRows);
   }
-  if (r.tile.n == 64) {
-    return build_error("tile_n", "Cta N should be one of 128/192/256", mainloop_file(r), kColumns);
-  }
-  if (two_sm(r) && r.tile.m == 128) {
-    return build_error("tile_m", "TMA requires CTA_Tile and SLayout top-level size equivalence.",
-                       "cute/atom/copy_traits_sm90_tma.hpp", kRows);
-  }
   if (tag_vector(r) == 32 && r.a == CutlassOperand::nvfp4) {
     return build_error("vector_size",
                        "Vector size can only be 4x mode (VS=16) or 2x mode (VS=32) for MMA. 2x mode only supports "
@@ -83,6 +76,13 @@ std::optional<CutlassBuildError> check_mainloop(const CutlassRequest& r) {
   if (r.stages.rule == CutlassStageRule::explicit_count) {
     return build_error("stage_count", "Index out of range", kBuilder,
                        "StageCountAutoCarveout: one StageCount does not name both kinds of stages");
+  }
+  if (r.tile.n == 64) {
+    return build_error("tile_n", "Cta N should be one of 128/192/256", mainloop_file(r), kColumns);
+  }
+  if (two_sm(r) && r.tile.m == 128) {
+    return build_error("tile_m", "TMA requires CTA_Tile and SLayout top-level size equivalence.",
+                       "cute/atom/copy_traits_sm90_tma.hpp", kRows);
   }
   return std::nullopt;
 }
@@ -187,8 +187,8 @@ void fill(CutlassKernel& kernel, const Sm100Epilogue& epilogue) {
   reserve_sm100_kernel(kernel.storage, r, m);
   reserve_sm100_carveout(kernel.storage, carveout);
   kernel.reserved_bytes = reserved_bytes(kernel.storage);
-  note_capacity(kernel, r.grouped ? "gemm/kernel/sm103_blockscaled_gemm_array_tma_warpspecialized.hpp"
-                                  : "gemm/kernel/sm103_blockscaled_gemm_tma_warpspecialized.hpp");
+  check_capacity(kernel, r.grouped ? "gemm/kernel/sm103_blockscaled_gemm_array_tma_warpspecialized.hpp"
+                                   : "gemm/kernel/sm103_blockscaled_gemm_tma_warpspecialized.hpp");
 }
 
 }  // namespace

@@ -142,12 +142,16 @@ TEST(CutlassSm100, PairsOfUnevenColumnsAreRefusedSince4_7) {
   EXPECT_TRUE(resolved(request).builds());
 }
 
-// Capacity is asserted in the kernel's body; the types have their sizes all the same.
-TEST(CutlassSm100, AKernelThatDoesNotFitSaysThatItDoesNotCompile) {
+// The types have their sizes all the same: nvcc stops at the assertion in the kernel's body.
+TEST(CutlassSm100, AKernelThatDoesNotFitDoesNotCompile) {
   const CutlassKernel kernel =
       resolved(dense({128, 128, 256}, "1", "1SmNvf4|stages=StageCount<12>|epi=TmaWarpSpecialized1Sm"));
-  EXPECT_TRUE(kernel.builds());
+  ASSERT_FALSE(kernel.builds());
+  EXPECT_TRUE(kernel.error->in_kernel_body);
+  EXPECT_EQ(kernel.error->rule, "smem_capacity");
+  EXPECT_EQ(kernel.error->message, "SMEM usage exceeded capacity.");
   EXPECT_FALSE(kernel.fits());
+  EXPECT_GT(kernel.over_bytes(), 0);
   EXPECT_EQ(resolution(kernel, "capacity"), "does not compile");
   EXPECT_EQ(kernel.reserved_bytes, 0);
 }

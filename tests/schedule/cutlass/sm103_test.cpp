@@ -100,6 +100,8 @@ TEST(CutlassSm103, EachCtaTakes128RowsAnd128Columns) {
 
 TEST(CutlassSm103, OneStageCountDoesNotNameTwoKindsOfStages) {
   EXPECT_EQ(assertion(dense({128, 128, 768}, "1", "1SmUltraVs16|stages=StageCount<3>|epi=Auto")), "Index out of range");
+  EXPECT_EQ(assertion(dense({128, 64, 768}, "1", "1SmUltraVs16|stages=StageCount<3>|epi=NoSmemWarpSpecialized1Sm")),
+            "Index out of range");
 }
 
 TEST(CutlassSm103, ThePolicyNamesThePrefetch) {
