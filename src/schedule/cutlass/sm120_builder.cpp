@@ -39,10 +39,11 @@ bool epilogue_taken(const CutlassEpilogueSchedule& schedule) {
 // FP4 beside FP4 stays packed; beside 8 bits, every element takes a byte (UseMxf8f6f4).
 int smem_bits(const CutlassRequest& request) { return four_bits(request) ? 4 : 8; }
 
-// Before 4.5 a tile of fewer than 128 columns left the scale layout of B without columns; rows of A still do.
+// Before 4.5 a tile of fewer than 128 columns left the scale layout of B without columns; rows of A still do. A K of
+// fewer than four scales, which builds before 4.5 alone, leaves both layouts empty.
 std::int64_t scales(int extent, int k, int vector, bool padded) {
   const std::int64_t rows = padded ? std::max(extent, 128) : extent / 128 * 128;
-  return rows * k / vector;
+  return k < 4 * vector ? 0 : rows * k / vector;
 }
 
 std::optional<CutlassBuildError> tile_error(const CutlassRequest& request) {
@@ -57,8 +58,9 @@ std::optional<CutlassBuildError> tile_error(const CutlassRequest& request) {
                        "a tile N of 8, 16 or 32");
   }
   const int vector = scale_vector(request.a);
-  if (request.tile.k % (4 * vector) != 0) {
-    const bool below_one = request.tile.k < 4 * vector;  // shape_div of two integers that do not divide is a bool
+  const bool below_one = request.tile.k < 4 * vector;  // shape_div of two integers that do not divide is a bool
+  const bool in_types = request.version >= CutlassVersion::v4_5_0 || !below_one;
+  if (request.tile.k % (4 * vector) != 0 && in_types) {
     return build_error(
         "tile_k", below_one ? "‘value’ is not a member of ‘bool’" : "Shape Divisibility Condition", "cute/config.hpp",
         fmt::format("a tile K that is a multiple of {}: four scales of {} elements", 4 * vector, vector));

@@ -8,6 +8,8 @@
 namespace tilewright::schedule::cutlass {
 namespace {
 
+constexpr const char* kTmaMismatch = "TMA requires CTA_Tile and SLayout top-level size equivalence.";
+
 struct MmaTile {
   int m = 0;
   int n = 0;
@@ -46,9 +48,13 @@ std::optional<CutlassBuildError> epilogue_walk_error(const CutlassRequest& reque
 std::optional<CutlassBuildError> body_error(const CutlassRequest& request) {
   const bool no_rows = block_scaled(request.a) && request.tile.m < 128;
   const bool no_columns = block_scaled(request.a) && request.tile.n < 128 && request.version < CutlassVersion::v4_5_0;
+  if (block_scaled(request.a) && request.tile.k < 4 * scale_vector(request.a)) {
+    return build_error(
+        "tile_k", kTmaMismatch, "cute/atom/copy_traits_sm90_tma.hpp",
+        fmt::format("a tile K of {}: the layout of scales has none below that", 4 * scale_vector(request.a)));
+  }
   if (no_rows || no_columns) {
-    return build_error(no_rows ? "tile_m" : "tile_n", "TMA requires CTA_Tile and SLayout top-level size equivalence.",
-                       "cute/atom/copy_traits_sm90_tma.hpp",
+    return build_error(no_rows ? "tile_m" : "tile_n", kTmaMismatch, "cute/atom/copy_traits_sm90_tma.hpp",
                        no_rows ? "a tile M of 128: the layout of A's scales has no rows below that"
                                : "a tile N of 128, or CUTLASS 4.5: the layout of B's scales has no columns");
   }
