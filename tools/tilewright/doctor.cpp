@@ -135,7 +135,7 @@ void add_doctor(Report& report) {
   report.sections.emplace_back(
       Facts{"This build",
             {{"CPU kernels", fmt::format("{}; runs {} here", fmt::join(cpu.tiers, ", "), cpu.tiers.back())},
-             {"CUDA kernels", "none: this version has no CUDA backend"}}});
+             {"CUDA kernels", "none in this tool: its layer runs on the CPU"}}});
   std::string lines = findings.empty() ? "Findings: nothing contradicts." : "Findings:";
   for (const std::string& finding : findings) lines += "\n- " + finding;
   report.sections.emplace_back(Text{lines});
