@@ -45,6 +45,7 @@ std::string to_string(const CodeTarget& target);
 
 /// The target's number and suffix alone: "120f".
 std::string short_name(const CodeTarget& target);
+std::vector<std::string> short_names(const std::vector<CodeTarget>& targets);
 
 /// Reads "sm_120f", "compute_90a", "120f" or "12.0f", in any case; a bare number is machine code. A target that no
 /// toolkit has (sm_90f, sm_12) is `invalid_argument` with the reason.

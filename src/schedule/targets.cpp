@@ -119,6 +119,13 @@ std::string short_name(const CodeTarget& target) {
   return fmt::format("{}{}{}", target.major, target.minor, kSuffixes[static_cast<std::size_t>(target.features)]);
 }
 
+std::vector<std::string> short_names(const std::vector<CodeTarget>& targets) {
+  std::vector<std::string> names;
+  names.reserve(targets.size());
+  for (const CodeTarget& target : targets) names.push_back(short_name(target));
+  return names;
+}
+
 std::string to_string(const CodeTarget& target) { return (target.ptx ? "compute_" : "sm_") + short_name(target); }
 
 Result<CodeTarget> find_target(const std::string& name) {

@@ -153,6 +153,13 @@ TEST(Explain, ABuildErrorIsAnAnswer) {
   EXPECT_EQ(run.json()["error"]["rule"], "no_builder");
 }
 
+TEST(Explain, SaysByHowMuchAKernelExceedsACapacityThatItsBodyAsserts) {
+  const ToolRun run = tilewright("explain --cutlass --arch sm_100 --tile 128x128x256 --stages 8 --schedule 1sm");
+  for (const char* said : {"[smem_capacity]", "312,320 B of shared memory", "79,872 B over the 232,448 B of a block"}) {
+    EXPECT_NE(run.out.find(said), std::string::npos) << run.out;
+  }
+}
+
 TEST(Explain, FillsTheRowsOfABatch) {
   const TemporaryDirectory folder;
   const std::string rows =

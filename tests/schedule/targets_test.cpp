@@ -7,12 +7,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-std::vector<std::string> names(const std::vector<CodeTarget>& targets) {
-  std::vector<std::string> list;
-  for (const CodeTarget& target : targets) list.push_back(short_name(target));
-  return list;
-}
-
 std::vector<std::string> loading(ComputeCapability device) {
   std::vector<std::string> list;
   for (const CodeTarget& target : known_targets()) {
@@ -86,10 +80,11 @@ TEST(Targets, TheRecommendedOneLoadsOnItsDeviceAndHoldsItsNativeFp4Instructions)
 
 TEST(Instructions, TheBlockScaledMmaNeedsASuffixOnSm12xAndExistsNowhereElse) {
   // cases.md K10 and E: "121a, 120f, 121f" on 12.1, "120a, 120f" on 12.0, plain targets never.
-  EXPECT_EQ(names(targets_with(find_instruction("mma.block_scale").value())), (Names{"120f", "120a", "121f", "121a"}));
+  EXPECT_EQ(short_names(targets_with(find_instruction("mma.block_scale").value())),
+            (Names{"120f", "120a", "121f", "121a"}));
   EXPECT_FALSE(accepts(find_target("sm_120").value(), find_instruction("cvt.e2m1x2").value()));
-  EXPECT_EQ(names(targets_with(find_instruction("wgmma").value())), (Names{"90a"}));
-  EXPECT_EQ(names(targets_with(find_instruction("cvt.rs.e2m1x4").value())), (Names{"100a", "103a"}));
+  EXPECT_EQ(short_names(targets_with(find_instruction("wgmma").value())), (Names{"90a"}));
+  EXPECT_EQ(short_names(targets_with(find_instruction("cvt.rs.e2m1x4").value())), (Names{"100a", "103a"}));
 }
 
 TEST(Instructions, AreFoundByNameOrByTheStartOfTheirPtxForm) {

@@ -14,12 +14,6 @@
 namespace tilewright::cli {
 namespace {
 
-std::vector<std::string> short_names(const std::vector<CodeTarget>& targets) {
-  std::vector<std::string> names;
-  for (const CodeTarget& target : targets) names.push_back(short_name(target));
-  return names;
-}
-
 std::vector<CodeTarget> loading(const std::vector<CodeTarget>& targets, ComputeCapability capability) {
   std::vector<CodeTarget> list;
   for (const CodeTarget& target : targets) {

@@ -25,12 +25,6 @@ constexpr const char* kExamples =
     "  tilewright targets --instr mma.block_scale --target sm_120\n"
     "  tilewright targets";
 
-std::vector<std::string> short_names(const std::vector<CodeTarget>& targets) {
-  std::vector<std::string> names;
-  for (const CodeTarget& target : targets) names.push_back(short_name(target));
-  return names;
-}
-
 std::string or_list(const std::vector<std::string>& names) {
   if (names.size() < 2) return names.empty() ? "no target" : names.front();
   return fmt::format("{} or {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());

@@ -20,9 +20,6 @@ bool ends_with(const std::string& text, const std::string& suffix) {
   return text.size() >= suffix.size() && text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
 }
 
-// SM100's and SM103's kernels hold a static assertion on their size; SM90's, which SM120 uses, do not.
-bool size_is_asserted(const CutlassKernel& kernel) { return is_sm10x(kernel.request.arch); }
-
 // Bytes of C's own buffer; 0 where it has none, or shares D's.
 std::int64_t own_c_bytes(const CutlassKernel& kernel) {
   for (const CutlassStorage& member : kernel.storage) {
@@ -164,9 +161,13 @@ std::string verdict(const CutlassKernel& kernel) {
 }
 
 std::string symptom(const CutlassKernel& kernel) {
+  if (kernel.error && !kernel.fits()) {
+    return fmt::format("nvcc stops at a static assertion in {}: {} B of shared memory, {} B over the {} B of a block.",
+                       file_name(kernel.error->file), grouped(kernel.total), grouped(kernel.over_bytes()),
+                       grouped(kernel.limit));
+  }
   if (kernel.error) return fmt::format("nvcc stops at a static assertion in {}.", file_name(kernel.error->file));
   if (kernel.fits()) return {};
-  if (size_is_asserted(kernel)) return "It does not compile: the kernel asserts its size.";
   std::string words =
       "It compiles, and no launch works: cudaFuncSetAttribute refuses the size, and initialize() returns \"Error "
       "Internal\"";
