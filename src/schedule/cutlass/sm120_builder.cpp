@@ -121,7 +121,7 @@ std::optional<CutlassBuildError> block_scaled_error(const CutlassRequest& reques
 
 std::optional<CutlassBuildError> f8f6f4_error(const CutlassRequest& request) {
   const char* const builder = sm120_mainloop_builder(request);
-  const bool array = builder == kSm120ArrayBuilder;
+  const bool array = sm120_array_mainloop(request);
   if (bits(request.a) > 8 || bits(request.b) > 8) {
     return build_error("operand_types",
                        array ? "SM120 array TmaWarpSpecialized builder currently only supports F8F6F4 MMA."
@@ -146,10 +146,14 @@ std::optional<CutlassBuildError> f8f6f4_error(const CutlassRequest& request) {
 
 }  // namespace
 
+bool sm120_array_mainloop(const CutlassRequest& request) {
+  return !block_scaled(request.a) && request.schedule.ptr_array && request.version >= CutlassVersion::v4_7_0;
+}
+
 const char* sm120_mainloop_builder(const CutlassRequest& request) {
   if (block_scaled(request.a)) return kSm120BlockScaledBuilder;
-  const bool arrays = request.version >= CutlassVersion::v4_7_0;
-  return request.schedule.ptr_array && arrays ? kSm120ArrayBuilder : kSm120DenseBuilder;
+  return sm120_array_mainloop(request) ? "gemm/collective/builders/sm120_array_mma_builder.inl"
+                                       : "gemm/collective/builders/sm120_mma_builder.inl";
 }
 
 Sm120Mainloop sm120_mainloop(const CutlassRequest& request) {

@@ -9,11 +9,13 @@
 namespace tilewright::schedule::cutlass {
 
 inline constexpr const char* kSm120BlockScaledBuilder = "gemm/collective/builders/sm120_blockscaled_mma_builder.inl";
-inline constexpr const char* kSm120DenseBuilder = "gemm/collective/builders/sm120_mma_builder.inl";
-inline constexpr const char* kSm120ArrayBuilder = "gemm/collective/builders/sm120_array_mma_builder.inl";
 inline constexpr const char* kSm120EpilogueBuilder = "epilogue/collective/builders/sm120_builder.inl";
 
-/// The mainloop builder that a request ends up in: block-scaled, F8F6F4 of one problem, or F8F6F4 of an array.
+/// Whether a request without block scales takes the mainloop of an array rather than that of one problem.
+bool sm120_array_mainloop(const CutlassRequest& request);
+
+/// The file of the mainloop builder that a request ends up in: block-scaled, F8F6F4 of one problem, or F8F6F4 of an
+/// array.
 const char* sm120_mainloop_builder(const CutlassRequest& request);
 
 /// Bytes of one stage, and what is set aside besides the stages.

@@ -72,15 +72,15 @@ std::optional<CutlassBuildError> body_error(const CutlassRequest& request) {
 // then looks at the problem's shape.
 std::optional<CutlassBuildError> problem_shape_error(const CutlassRequest& request) {
   if (block_scaled(request.a)) return std::nullopt;
-  const char* const builder = sm120_mainloop_builder(request);
+  const bool array = sm120_array_mainloop(request);
   const char* const warps = sm120_cooperative(request) ? "cooperative" : "pingpong";
-  if (request.grouped && builder == kSm120DenseBuilder) {
+  if (request.grouped && !array) {
     return build_error("problem_shape", "ProblemShape{} should be <M,N,K> or <M,N,K,L>",
                        fmt::format("gemm/kernel/sm90_gemm_tma_warpspecialized_{}.hpp", warps),
                        "KernelPtrArrayTmaWarpSpecializedCooperativeSm120<2>: only a PtrArray tag selects the array "
                        "mainloop for fp8");
   }
-  if (!request.grouped && builder == kSm120ArrayBuilder) {
+  if (!request.grouped && array) {
     return build_error("problem_shape",
                        "no type named ‘UnderlyingProblemShape’ in ‘struct cute::tuple<int, int, int, int>’",
                        fmt::format("gemm/kernel/sm90_gemm_array_tma_warpspecialized_{}.hpp", warps),
