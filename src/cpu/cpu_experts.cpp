@@ -46,6 +46,8 @@ struct ThreadScratch {
   std::vector<float> row;
   std::vector<float> gate;
   std::vector<float> up;
+  std::vector<float> gate_factors;
+  std::vector<float> up_factors;
   std::vector<float*> out;
 };
 
@@ -99,7 +101,7 @@ struct CpuExperts::State {
   void activate_strip(const Task& task, std::int64_t strip, std::int64_t at, ThreadScratch& t);
   Status quantize_middles();
   void gemm2(std::int64_t begin, std::int64_t end, int tokens, float* y, ThreadScratch& t);
-  void combine_strip(std::int64_t strip, std::int64_t at, std::int64_t first, float* y, ThreadScratch& t);
+  void combine_strips(std::int64_t begin, std::int64_t end, std::int64_t first, float* y, ThreadScratch& t);
 };
 
 /// Sets a row of `out` from t.row, by the recipe of the precision. False when a value is not finite.
@@ -120,8 +122,10 @@ Status CpuExperts::State::quantize_inputs(const bf16* x, const RoutedTokens& rou
     t.row.resize(hidden);
     const std::int64_t token = slot_inputs ? slots.sorted[i].token : i;
     const bf16* from = x + token * packed.hidden();
-    for (std::size_t k = 0; k < hidden; ++k) {
-      t.row[k] = to_float(slot_inputs ? scaled_input(from[k], routed.weights[slots.sorted[i].index]) : from[k]);
+    rows->widen(from, packed.hidden(), t.row.data());
+    if (slot_inputs) {
+      const float weight = routed.weights[slots.sorted[i].index];
+      for (std::size_t k = 0; k < hidden; ++k) t.row[k] = to_float(scaled_input(from[k], weight));
     }
     if (!set_row(inputs, i, gemm1_scale, t)) bad = token;
   });
@@ -171,6 +175,12 @@ void CpuExperts::State::gemm1(const Task& task, ThreadScratch& t) {
   }
   const PackedMatrix& matrix = packed[task.expert].gemm1;
   t.dot.set_rows(t.rows, matrix.groups(), walk);
+  t.gate_factors.resize(static_cast<std::size_t>(t.rows.size()));
+  t.up_factors.resize(t.gate_factors.size());
+  for (int r = 0; r < t.rows.size(); ++r) {
+    t.gate_factors[r] = t.rows.unit(r) * matrix.half_scale[0];
+    t.up_factors[r] = t.rows.unit(r) * matrix.half_scale[1];
+  }
   for (std::int64_t s = task.begin; s < task.end; s += kStripsAtOnce) {
     const std::int64_t end = std::min(task.end, s + kStripsAtOnce);
     t.dot.multiply(matrix, s, end);
@@ -180,28 +190,17 @@ void CpuExperts::State::gemm1(const Task& task, ThreadScratch& t) {
 
 /// Global scales, activation and rounding to bf16 of one strip, whose results are the last product's number `at`.
 void CpuExperts::State::activate_strip(const Task& task, std::int64_t strip, std::int64_t at, ThreadScratch& t) {
-  const PackedMatrix& matrix = packed[task.expert].gemm1;
   const int count = t.rows.size();
   const int channels = packed.gated() ? kHalfStrip : kStripRows;
   t.gate.resize(static_cast<std::size_t>(count) * channels);
   t.up.resize(t.gate.size());
-  for (int r = 0; r < count; ++r) {
-    const float* c = t.dot.result(at, r);
-    const float* up = packed.gated() ? c + kHalfStrip : c;
-    const float gate_scale = t.rows.unit(r) * matrix.half_scale[0];
-    const float up_scale = t.rows.unit(r) * matrix.half_scale[1];
-    for (int n = 0; n < channels; ++n) {
-      t.gate[r * channels + n] = c[n] * gate_scale;
-      t.up[r * channels + n] = up[n] * up_scale;
-    }
-  }
+  rows->split_strip(t.dot.result(at, 0), packed.gated(), t.gate_factors.data(), t.up_factors.data(), count,
+                    t.gate.data(), t.up.data());
   rows->activate(activation, t.gate.data(), t.up.data(), count * channels, t.up.data());
   const std::int64_t first = strip * channels;
   const auto valid = static_cast<int>(std::min<std::int64_t>(channels, packed.intermediate() - first));
-  for (int r = 0; r < count; ++r) {
-    bf16* out = middle.data() + (slots.start[task.expert] + task.row_begin + r) * packed.intermediate() + first;
-    for (int n = 0; n < valid; ++n) out[n] = to_bf16(t.up[r * channels + n]);
-  }
+  bf16* out = middle.data() + (slots.start[task.expert] + task.row_begin) * packed.intermediate() + first;
+  rows->round_rows(t.up.data(), count, channels, valid, out, packed.intermediate());
 }
 
 Status CpuExperts::State::quantize_middles() {
@@ -212,7 +211,7 @@ Status CpuExperts::State::quantize_middles() {
     const std::int32_t e = slots.sorted[i].expert;
     ThreadScratch& t = scratch.local();
     t.row.resize(static_cast<std::size_t>(width));
-    for (std::int64_t k = 0; k < width; ++k) t.row[k] = to_float(middle[i * width + k]);
+    rows->widen(middle.data() + i * width, width, t.row.data());
     if (!set_row(middles, i, packed[e].gemm2.input_scale, t)) bad = e;
   });
   if (bad >= 0) {
@@ -245,23 +244,24 @@ void CpuExperts::State::gemm2(std::int64_t begin, std::int64_t end, int tokens, 
       for (std::int64_t s = begin; s < end; s += kStripsAtOnce) {
         const std::int64_t strips_end = std::min(end, s + kStripsAtOnce);
         t.dot.multiply(matrix, s, strips_end);
-        for (std::int64_t strip = s; strip < strips_end; ++strip) combine_strip(strip, strip - s, first, y, t);
+        combine_strips(s, strips_end, first, y, t);
       }
     }
   }
 }
 
-/// Adds one strip's results, the last product's number `at`, to the tokens of the slots from `first` on, each row times
-/// its factor in t.row.
-void CpuExperts::State::combine_strip(std::int64_t strip, std::int64_t at, std::int64_t first, float* y,
-                                      ThreadScratch& t) {
+/// Adds the last product's strips [begin, end) to the tokens of the slots from `first` on, each row times its factor in
+/// t.row.
+void CpuExperts::State::combine_strips(std::int64_t begin, std::int64_t end, std::int64_t first, float* y,
+                                       ThreadScratch& t) {
   const std::int64_t hidden = packed.hidden();
-  const auto valid = static_cast<int>(std::min<std::int64_t>(kStripRows, hidden - strip * kStripRows));
+  const auto last = static_cast<int>(std::min<std::int64_t>(kStripRows, hidden - (end - 1) * kStripRows));
   t.out.resize(t.row.size());
   for (int r = 0; r < t.rows.size(); ++r) {
-    t.out[r] = y + slots.sorted[first + r].token * hidden + strip * kStripRows;
+    t.out[r] = y + slots.sorted[first + r].token * hidden + begin * kStripRows;
   }
-  rows->add_scaled(t.dot.result(at, 0), t.row.data(), t.rows.size(), valid, t.out.data());
+  rows->add_strips(t.dot.result(0, 0), t.dot.strip_stride(), static_cast<int>(end - begin), last, t.row.data(),
+                   t.rows.size(), t.out.data());
 }
 
 CpuExperts::CpuExperts(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -42,6 +42,7 @@ struct KernelSet {
   int dots_per_mac = 1;                      ///< multiply-adds of that instruction for one of the layer: the planes
   int stream_rows = 1;                       ///< rows that one call of stream_dot takes
   int stream_limit = 1;                      ///< up to this many rows stream_dot, called again, beats expanding a panel
+  int panel_rows = 1;                        ///< rows that panel_dot takes at once; it takes any number in turn
   StreamDot stream_dot = nullptr;
   ExpandPanel expand_panel = nullptr;
   PanelDot panel_dot = nullptr;

@@ -188,8 +188,9 @@ void stream_two_planes(const std::uint8_t* strip, int groups, const std::uint8_t
 
 void panel_one_plane(const std::uint8_t* panel, int groups, const std::uint8_t* const* rows, int count, float* c) {
   int r = 0;
-  for (; r + 3 <= count; r += 3) panel_rows<1, 3>(panel, groups, rows + r, c + r * kStripRows);
-  if (count - r == 2) panel_rows<1, 2>(panel, groups, rows + r, c + r * kStripRows);
+  // Four rows are two and two: a single row waits for its own sums.
+  for (; count - r == 3 || count - r > 4; r += 3) panel_rows<1, 3>(panel, groups, rows + r, c + r * kStripRows);
+  for (; count - r >= 2; r += 2) panel_rows<1, 2>(panel, groups, rows + r, c + r * kStripRows);
   if (count - r == 1) panel_rows<1, 1>(panel, groups, rows + r, c + r * kStripRows);
 }
 
@@ -224,9 +225,9 @@ constexpr const char* kInstruction = "vpmaddubsw + vpaddw (ymm)";
 
 const KernelTable kAvx2Kernels = {
     IsaTier::avx2,
-    {RowFormat::wide_pair16, RowFormat::wide_pair16, kInstruction, 2, 2, 2, stream_two_planes, expand_panel,
+    {RowFormat::wide_pair16, RowFormat::wide_pair16, kInstruction, 2, 2, 2, 2, stream_two_planes, expand_panel,
      panel_two_planes, dot_peak},
-    {RowFormat::codes_pair16, RowFormat::codes_pair16, kInstruction, 1, 2, 2, stream_one_plane, expand_panel,
+    {RowFormat::codes_pair16, RowFormat::codes_pair16, kInstruction, 1, 2, 2, 3, stream_one_plane, expand_panel,
      panel_one_plane, dot_peak},
     kRowKernels,
 };

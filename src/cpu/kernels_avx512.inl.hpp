@@ -272,6 +272,7 @@ constexpr KernelSet integer_kernels() {
           kPlanes,
           4,
           4,
+          kPanelRows,
           stream_integer<kVnni, kPlanes>,
           expand_integer_panel,
           panel_integer<kVnni, kPlanes>,

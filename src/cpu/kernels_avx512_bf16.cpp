@@ -160,7 +160,7 @@ double bf16_peak(std::int64_t iterations) {
 
 const KernelTable kAvx512Bf16Kernels = {
     IsaTier::avx512_bf16,
-    {RowFormat::bf16, RowFormat::bf16, "vdpbf16ps (zmm)", 1, 4, 4, stream_bf16, expand_bf16_panel, panel_bf16,
+    {RowFormat::bf16, RowFormat::bf16, "vdpbf16ps (zmm)", 1, 4, 4, 12, stream_bf16, expand_bf16_panel, panel_bf16,
      bf16_peak},
     integer_kernels<true, 1>(),
     kRowKernels,

@@ -110,10 +110,10 @@ constexpr const char* kInstruction = "32-bit integer multiply-add (compiled C++)
 
 const KernelTable kPortableKernels = {
     IsaTier::portable,
-    {RowFormat::wide_sum32, RowFormat::wide_sum32, kInstruction, 1, 4, 4, stream_dot<2>, expand_panel, panel_dot<2>,
+    {RowFormat::wide_sum32, RowFormat::wide_sum32, kInstruction, 1, 4, 4, 1, stream_dot<2>, expand_panel, panel_dot<2>,
      dot_peak},
-    {RowFormat::codes_sum32, RowFormat::codes_sum32, kInstruction, 1, 4, 4, stream_dot<1>, expand_panel, panel_dot<1>,
-     dot_peak},
+    {RowFormat::codes_sum32, RowFormat::codes_sum32, kInstruction, 1, 4, 4, 1, stream_dot<1>, expand_panel,
+     panel_dot<1>, dot_peak},
     kRowKernels,
 };
 

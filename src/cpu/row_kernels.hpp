@@ -1,4 +1,5 @@
-// What each instruction set compiles for itself besides the dot products: filling block records, and the activation.
+// What each instruction set compiles for itself besides the dot products: filling block records, the activation, and
+// adding up.
 // Plain C++ everywhere, no contraction of products and sums: every tier computes the same bits.
 #pragma once
 
@@ -6,6 +7,7 @@
 
 #include "cpu/dot_rows.hpp"
 #include "tilewright/activation.hpp"
+#include "tilewright/float_types.hpp"
 
 namespace tilewright::cpu {
 
@@ -23,13 +25,27 @@ struct RowKernels {
   /// Fills the bf16 records of n values, whole blocks: x * factor, which bf16 must hold exactly.
   void (*bf16_records)(const float* x, std::int64_t n, float factor, std::uint8_t* records);
 
-  /// out[r][i] += c[r][i] * factors[r] for `count` rows of n values; rows of c are 16 apart, which is the most n.
-  void (*add_scaled)(const float* c, const float* factors, int count, int n, float* const* out);
+  /// out[i] = x[i] for n values.
+  void (*widen)(const bf16* x, std::int64_t n, float* out);
+
+  /// The sums of one strip with `count` rows, [row][16], apart: gate [row][8] and up [row][8], times the row's factor.
+  /// Not gated: up [row][16] only.
+  void (*split_strip)(const float* c, bool gated, const float* gate_factors, const float* up_factors, int count,
+                      float* gate, float* up);
 
   /// out[i] = activation(gate[i], up[i]) in fp32; a non-gated kind does not read `gate`, and out may be `up`. Within
   /// 4e-7 relative of the formula, plus 1e-30; gelu_tanh and swiglu_oai round the argument z of their sigmoid first,
   /// which adds 4e-7 * |z|.
   void (*activate)(const Activation& activation, const float* gate, const float* up, int count, float* out);
+
+  /// x, [row][width], rounded to bf16, to nearest and ties to even: the first `n` of each of `count` rows to out, whose
+  /// rows are `stride` apart.
+  void (*round_rows)(const float* x, int count, int width, int n, bf16* out, std::int64_t stride);
+
+  /// out[r][s * 16 + i] += c[s][r][i] * factors[r] for `count` rows of `strips` strips of 16 values, the last one of
+  /// `last`. Strips of c are `stride` values apart.
+  void (*add_strips)(const float* c, std::int64_t stride, int strips, int last, const float* factors, int count,
+                     float* const* out);
 };
 
 }  // namespace tilewright::cpu

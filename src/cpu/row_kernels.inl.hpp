@@ -2,7 +2,6 @@
 // merged.
 #pragma once
 
-#include <array>
 #include <bit>
 #include <cstring>
 
@@ -31,21 +30,28 @@ inline void store(std::uint8_t* p, T value) {
 /// Two equal int16.
 inline std::int32_t pair_of(std::int32_t m) { return (m & 0xFFFF) | (m << 16); }
 
-/// Fills in the corrections and multipliers of a record whose planes are set.
-inline void finish_record(std::uint8_t* record, RowFormat format, float multiplier) {
+/// Sets plane p of a record, and returns the sum of its values.
+inline std::int32_t set_plane(std::uint8_t* record, int p, const std::int32_t* values) {
+  std::int8_t plane[kBlock];
+  std::int32_t sum = 0;
+  for (int k = 0; k < kBlock; ++k) sum += values[k];
+  for (int k = 0; k < kBlock; ++k) plane[k] = static_cast<std::int8_t>(values[k]);
+  std::memcpy(record + p * kBlock, plane, sizeof(plane));
+  return sum;
+}
+
+/// Fills in the corrections and multipliers of a record whose planes have these sums.
+inline void finish_record(std::uint8_t* record, RowFormat format, float multiplier, const std::int32_t* sums) {
   const int planes = planes_of(format);
   std::int32_t correction = 0;  // of all planes as one number
   for (int p = 0; p < planes; ++p) {
-    const auto* plane = reinterpret_cast<const std::int8_t*>(record) + p * kBlock;
-    std::int32_t sum = 0;
-    for (int k = 0; k < kBlock; ++k) sum += plane[k];
-    correction = correction * 256 - kWeightOffset * sum;
+    correction = correction * 256 - kWeightOffset * sums[p];
     if (is_pair16(format)) {
       const auto m = static_cast<std::int32_t>(multiplier) * (planes == 2 && p == 0 ? 256 : 1);
       store(record + multiplier_offset(planes, p), pair_of(m));
     } else {
       store(record + multiplier_offset(planes, p), multiplier);
-      store(record + correction_offset(planes, p), -kWeightOffset * sum);
+      store(record + correction_offset(planes, p), -kWeightOffset * sums[p]);
     }
   }
   if (is_pair16(format)) {
@@ -55,14 +61,15 @@ inline void finish_record(std::uint8_t* record, RowFormat format, float multipli
 
 void wide_record(const float* x, float inverse_unit, float multiplier, RowFormat format, std::uint8_t* record) {
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to nearest, the integer in the low bits
-  auto* planes = reinterpret_cast<std::int8_t*>(record);
+  std::int32_t high[kBlock];
+  std::int32_t low[kBlock];
   for (int k = 0; k < kBlock; ++k) {
     const std::int32_t q = std::bit_cast<std::int32_t>(x[k] * inverse_unit + kRound) - 0x4B400000;
-    const std::int32_t high = (q + 128) >> 8;
-    planes[k] = static_cast<std::int8_t>(high);
-    planes[kBlock + k] = static_cast<std::int8_t>(q - high * 256);
+    high[k] = (q + 128) >> 8;
+    low[k] = q - high[k] * 256;
   }
-  finish_record(record, format, multiplier);
+  const std::int32_t sums[2] = {set_plane(record, 0, high), set_plane(record, 1, low)};
+  finish_record(record, format, multiplier, sums);
 }
 
 /// Twice the e2m1 value nearest to x: the boundaries of encode_e2m1, each adding the step that it leads to.
@@ -75,55 +82,112 @@ inline std::int32_t doubled_e2m1(float x) {
   return bits < 0 ? -value : value;
 }
 
-/// The upper halves of 16 floats as a bf16 record: the pairs (0, 2), (1, 3), (4, 6), (5, 7) and so on, the order in
-/// which the kernels decode weights.
-inline void store_bf16(const float* x, std::uint8_t* record) {
-  std::uint64_t fours[kBlock / 4];
-  for (int i = 0; i < kBlock / 4; ++i) {
-    std::uint32_t bits[4];
-    std::memcpy(bits, x + 4 * i, sizeof(bits));
-    const std::uint32_t even = (bits[0] >> 16U) | (bits[2] & 0xFFFF0000U);
-    const std::uint32_t odd = (bits[1] >> 16U) | (bits[3] & 0xFFFF0000U);
-    fours[i] = even | std::uint64_t{odd} << 32U;
-  }
-  std::memcpy(record, fours, sizeof(fours));
+/// Values that the loops below hold at a time.
+constexpr int kChunk = 16 * kBlock;
+
+/// The upper halves of n fp32 values, whole fours and at most kChunk, as bf16 records: the pairs (0, 2), (1, 3), (4,
+/// 6), (5, 7) and so on, the order in which the kernels decode weights.
+inline void store_bf16(const float* x, int n, std::uint8_t* records) {
+  constexpr std::uint64_t kLower = 0x0000FFFF0000FFFFULL;
+  std::uint64_t pairs[kChunk / 2];
+  std::uint64_t fours[kChunk / 4];
+  std::memcpy(pairs, x, static_cast<std::size_t>(n) * sizeof(float));
+  for (int i = 0; i < n / 4; ++i) fours[i] = ((pairs[2 * i] >> 16U) & kLower) | (pairs[2 * i + 1] & ~kLower);
+  std::memcpy(records, fours, static_cast<std::size_t>(n) * 2);
 }
 
 void bf16_records(const float* x, std::int64_t n, float factor, std::uint8_t* records) {
-  for (std::int64_t k = 0; k < n; k += kBlock, records += record_bytes(RowFormat::bf16)) {
-    float scaled[kBlock];
-    for (int i = 0; i < kBlock; ++i) scaled[i] = x[k + i] * factor;
-    store_bf16(scaled, records);
+  float scaled[kChunk];
+  for (std::int64_t k = 0; k < n; k += kChunk) {
+    const int count = n - k < kChunk ? static_cast<int>(n - k) : kChunk;
+    for (int i = 0; i < count; ++i) scaled[i] = x[k + i] * factor;
+    store_bf16(scaled, count, records + 2 * k);
   }
 }
 
 void codes_record(const float* x, float code_multiplier, float multiplier, RowFormat format, std::uint8_t* record) {
+  std::int32_t codes[kBlock];
+  for (int k = 0; k < kBlock; ++k) codes[k] = doubled_e2m1(x[k] * code_multiplier);
   if (format == RowFormat::bf16_tile) {
     float values[kBlock];
-    for (int k = 0; k < kBlock; ++k) values[k] = static_cast<float>(doubled_e2m1(x[k] * code_multiplier)) * multiplier;
-    return store_bf16(values, record);
+    for (int k = 0; k < kBlock; ++k) values[k] = static_cast<float>(codes[k]) * multiplier;
+    return store_bf16(values, kBlock, record);
   }
-  auto* plane = reinterpret_cast<std::int8_t*>(record);
-  for (int k = 0; k < kBlock; ++k) plane[k] = static_cast<std::int8_t>(doubled_e2m1(x[k] * code_multiplier));
-  finish_record(record, format, multiplier);
+  const std::int32_t sum = set_plane(record, 0, codes);
+  finish_record(record, format, multiplier, &sum);
 }
 
-void add_scaled(const float* c, const float* factors, int count, int n, float* const* out) {
+void widen(const bf16* x, std::int64_t n, float* out) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = std::bit_cast<float>(static_cast<std::uint32_t>(x[i].bits) << 16U);
+}
+
+/// to[i] = from[i] * factor. The products are kept apart from their stores, and the count is constant, so that the
+/// compiler uses whole vectors.
+template <int kCount>
+inline void scale_into(const float* from, float factor, float* to) {
+  float products[kCount];
+  for (int i = 0; i < kCount; ++i) products[i] = from[i] * factor;
+  std::memcpy(to, products, sizeof(products));
+}
+
+void split_strip(const float* c, bool gated, const float* gate_factors, const float* up_factors, int count, float* gate,
+                 float* up) {
   for (int r = 0; r < count; ++r, c += kStripRows) {
-    const float factor = factors[r];
-    float* to = out[r];
-    if (n == kStripRows) {
-      // A constant count, and sums kept apart from their stores, let the compiler use whole vectors.
-      float sums[kStripRows];
-      for (int i = 0; i < kStripRows; ++i) sums[i] = to[i] + c[i] * factor;
-      std::memcpy(to, sums, sizeof(sums));
-    } else {
-      for (int i = 0; i < n; ++i) to[i] += c[i] * factor;
+    if (!gated) {
+      scale_into<kStripRows>(c, up_factors[r], up + r * kStripRows);
+      continue;
+    }
+    scale_into<kHalfStrip>(c, gate_factors[r], gate + r * kHalfStrip);
+    scale_into<kHalfStrip>(c + kHalfStrip, up_factors[r], up + r * kHalfStrip);
+  }
+}
+
+/// to_bf16 of float_types.hpp, which must not be compiled for one instruction set and called from another.
+inline std::uint16_t bf16_bits(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t nearest = (bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U;
+  const std::uint32_t nan = (bits >> 16U) | 0x40U;
+  return static_cast<std::uint16_t>((bits & 0x7FFFFFFFU) > 0x7F800000U ? nan : nearest);
+}
+
+void round_rows(const float* x, int count, int width, int n, bf16* out, std::int64_t stride) {
+  const int rows_at_once = kChunk / width;
+  for (int r = 0; r < count; r += rows_at_once) {
+    const int rows = count - r < rows_at_once ? count - r : rows_at_once;
+    bf16 nearest[kChunk];
+    for (int i = 0; i < rows * width; ++i) nearest[i].bits = bf16_bits(x[r * width + i]);
+    for (int i = 0; i < rows; ++i) {
+      bf16* to = out + (r + i) * stride;
+      // A constant count lets the compiler use a whole vector.
+      if (n == kHalfStrip) {
+        for (int k = 0; k < kHalfStrip; ++k) to[k] = nearest[i * width + k];
+      } else {
+        for (int k = 0; k < n; ++k) to[k] = nearest[i * width + k];
+      }
     }
   }
 }
 
-constexpr RowKernels kRowKernels = {largest_bits, wide_record, codes_record, bf16_records, add_scaled, activate_block};
+void add_strips(const float* c, std::int64_t stride, int strips, int last, const float* factors, int count,
+                float* const* out) {
+  for (int r = 0; r < count; ++r, c += kStripRows) {
+    const float factor = factors[r];
+    const float* from = c;
+    float* to = out[r];
+    for (int s = 0; s < strips; ++s, from += stride, to += kStripRows) {
+      if (s + 1 < strips || last == kStripRows) {
+        float sums[kStripRows];
+        for (int i = 0; i < kStripRows; ++i) sums[i] = to[i] + from[i] * factor;
+        std::memcpy(to, sums, sizeof(sums));
+      } else {
+        for (int i = 0; i < last; ++i) to[i] += from[i] * factor;
+      }
+    }
+  }
+}
+
+constexpr RowKernels kRowKernels = {largest_bits, wide_record,    codes_record, bf16_records, widen,
+                                    split_strip,  activate_block, round_rows,   add_strips};
 
 }  // namespace
 }  // namespace tilewright::cpu

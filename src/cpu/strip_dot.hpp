@@ -76,6 +76,9 @@ class StripDot {
     return c_.data() + (strip * record_rows_ + row) * kStripRows;
   }
 
+  /// Values from a strip's results to the next strip's.
+  [[nodiscard]] std::int64_t strip_stride() const { return std::int64_t{record_rows_} * kStripRows; }
+
   /// Rows of `row_bytes` that one pass over the strips takes: as many as stay in L2 while every strip reads them all.
   [[nodiscard]] static std::int64_t rows_a_pass(const KernelSet& kernels, std::size_t row_bytes);
 
