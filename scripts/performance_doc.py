@@ -4,7 +4,7 @@
   scripts/performance_doc.py           rewrite the page
   scripts/performance_doc.py --check   fail when the page is not what the results say
 
-A result is bench/results/MACHINE/NAME.json, as the tool printed it.
+A result is bench/results/MACHINE/NAME.json, as the tool printed it. Those of `tilewright validate` are on docs/model.md.
 """
 
 import json
@@ -84,7 +84,7 @@ def section(machine, path):
 
 
 def page():
-    sections = [section(path.parent.name, path) for path in sorted(RESULTS.glob("*/*.json"))]
+    sections = [section(path.parent.name, path) for path in sorted(RESULTS.glob("*/*.json")) if path.parent.name != "published"]
     return INTRODUCTION + "".join("\n" + text for text in sections)
 
 

@@ -46,5 +46,6 @@ Verb add_verify(CLI::App& app);
 Verb add_inspect(CLI::App& app);
 Verb add_quantize(CLI::App& app);
 Verb add_targets(CLI::App& app);
+Verb add_validate(CLI::App& app);
 
 }  // namespace tilewright::cli
