@@ -27,6 +27,8 @@ constexpr std::int64_t kTaskBytes = 128 * 1024;
 constexpr std::int64_t kMaxTaskStrips = 8;
 // Tasks a thread that expanding GEMMs are cut into: their rows are gathered once a task.
 constexpr std::int64_t kPanelTasks = 8;
+// Tasks a thread that a streaming GEMM2 is cut into where they are large enough then.
+constexpr std::int64_t kCombineTasks = 4;
 // Strips between two uses of their results, which are still in L1 then.
 constexpr std::int64_t kStripsAtOnce = 8;
 
@@ -53,6 +55,12 @@ struct ThreadScratch {
 
 std::int64_t stream_task_strips(std::int64_t k) {
   return std::clamp<std::int64_t>(kTaskBytes / strip_bytes(k), 1, kMaxTaskStrips);
+}
+
+/// Strips of a streaming GEMM2's task, which reads them from one expert after the other: the more of them, the fewer
+/// times a stream of memory starts anew.
+std::int64_t combine_task_strips(std::int64_t k, std::int64_t strips, int threads) {
+  return std::max(stream_task_strips(k), strips / (threads * kCombineTasks));
 }
 
 /// Strips of a task, in whole pairs, where `strips` are to be dealt to `threads`.
@@ -98,7 +106,7 @@ struct CpuExperts::State {
   void choose_walk();
   void plan_gemm1();
   void gemm1(const Task& task, ThreadScratch& t);
-  void activate_strip(const Task& task, std::int64_t strip, std::int64_t at, ThreadScratch& t);
+  void activate_strips(const Task& task, std::int64_t begin, std::int64_t end, ThreadScratch& t);
   Status quantize_middles();
   void gemm2(std::int64_t begin, std::int64_t end, int tokens, float* y, ThreadScratch& t);
   void combine_strips(std::int64_t begin, std::int64_t end, std::int64_t first, float* y, ThreadScratch& t);
@@ -184,23 +192,25 @@ void CpuExperts::State::gemm1(const Task& task, ThreadScratch& t) {
   for (std::int64_t s = task.begin; s < task.end; s += kStripsAtOnce) {
     const std::int64_t end = std::min(task.end, s + kStripsAtOnce);
     t.dot.multiply(matrix, s, end);
-    for (std::int64_t strip = s; strip < end; ++strip) activate_strip(task, strip, strip - s, t);
+    activate_strips(task, s, end, t);
   }
 }
 
-/// Global scales, activation and rounding to bf16 of one strip, whose results are the last product's number `at`.
-void CpuExperts::State::activate_strip(const Task& task, std::int64_t strip, std::int64_t at, ThreadScratch& t) {
+/// Global scales, activation and rounding to bf16 of the last product's strips [begin, end).
+void CpuExperts::State::activate_strips(const Task& task, std::int64_t begin, std::int64_t end, ThreadScratch& t) {
   const int count = t.rows.size();
+  const int strips = static_cast<int>(end - begin);
   const int channels = packed.gated() ? kHalfStrip : kStripRows;
-  t.gate.resize(static_cast<std::size_t>(count) * channels);
+  const int width = strips * channels;
+  t.gate.resize(static_cast<std::size_t>(count) * width);
   t.up.resize(t.gate.size());
-  rows->split_strip(t.dot.result(at, 0), packed.gated(), t.gate_factors.data(), t.up_factors.data(), count,
-                    t.gate.data(), t.up.data());
-  rows->activate(activation, t.gate.data(), t.up.data(), count * channels, t.up.data());
-  const std::int64_t first = strip * channels;
-  const auto valid = static_cast<int>(std::min<std::int64_t>(channels, packed.intermediate() - first));
+  rows->split_strips(t.dot.result(0, 0), t.dot.strip_stride(), strips, packed.gated(), t.gate_factors.data(),
+                     t.up_factors.data(), count, t.gate.data(), t.up.data());
+  rows->activate(activation, t.gate.data(), t.up.data(), count * width, t.up.data());
+  const std::int64_t first = begin * channels;
+  const auto valid = static_cast<int>(std::min<std::int64_t>(width, packed.intermediate() - first));
   bf16* out = middle.data() + (slots.start[task.expert] + task.row_begin) * packed.intermediate() + first;
-  rows->round_rows(t.up.data(), count, channels, valid, out, packed.intermediate());
+  rows->round_rows(t.up.data(), count, width, valid, out, packed.intermediate());
 }
 
 Status CpuExperts::State::quantize_middles() {
@@ -316,8 +326,9 @@ Status CpuExperts::run(const bf16* x, const RoutedTokens& routed, float* y) {
     if (!status) return;
     const std::int64_t strips = (s.packed.hidden() + kStripRows - 1) / kStripRows;
     // Every task reads all intermediates, so that few tasks read them few times.
-    const std::int64_t step = s.walk == WeightWalk::stream ? stream_task_strips(s.packed.intermediate())
-                                                           : panel_task_strips(strips * 4, s.options.threads, strips);
+    const std::int64_t step = s.walk == WeightWalk::stream
+                                  ? combine_task_strips(s.packed.intermediate(), strips, s.options.threads)
+                                  : panel_task_strips(strips * 4, s.options.threads, strips);
     tbb::parallel_for(
         std::int64_t{0}, (strips + step - 1) / step,
         [&](std::int64_t i) {

@@ -13,11 +13,15 @@
 namespace tilewright::cpu {
 namespace {  // NOLINT(google-build-namespaces,cert-dcl59-cpp): see above
 
-// Lines are asked for into L2: a line on its way to L1 holds one of the core's 16 fill buffers for as long as memory
-// takes, which on a Xeon is 10 GB/s of lines; into L2 the same core reads 14 (docs/kernels/cpu.md).
-constexpr int kAheadBytes = 4 * kGroupBytes;
+// Lines are asked for twice: far ahead into L2, and near their use into L1. A line on its way to L1 holds one of the
+// core's 16 fill buffers, for as long as memory takes if it comes from there (docs/kernels/cpu.md has what each gives).
+constexpr int kStreamFarBytes = 12 * kGroupBytes;
+constexpr int kStreamNearBytes = kGroupBytes;
 
-inline void prefetch(const std::uint8_t* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T1); }
+inline void prefetch_line(const std::uint8_t* p) {
+  _mm_prefetch(reinterpret_cast<const char*>(p + kStreamFarBytes), _MM_HINT_T1);
+  _mm_prefetch(reinterpret_cast<const char*>(p + kStreamNearBytes), _MM_HINT_T0);
+}
 
 inline __m512i broadcast32(const std::uint8_t* p) {
   std::int32_t word = 0;
@@ -123,11 +127,11 @@ void stream_rows(const std::uint8_t* strip, int groups, const std::uint8_t* cons
     records[r] = rows[r];
   }
   for (int g = 0; g < groups; ++g, strip += kGroupBytes) {
-    prefetch(strip + kAheadBytes);
+    prefetch_line(strip);
     for (int b = 0; b < kGroupBlocks; ++b) {
       const std::uint8_t* codes = strip + kGroupScaleBytes + b * kBlockCodeBytes;
-      prefetch(codes + kAheadBytes);
-      prefetch(codes + kAheadBytes + 64);
+      prefetch_line(codes);
+      prefetch_line(codes + 64);
       __m512i sums[kRows][kPlanes];
       decode_line<Dot, 0, kPlanes, kRows>(sums, codes, table, nibble, records, at);
       decode_line<Dot, 1, kPlanes, kRows>(sums, codes, table, nibble, records, at);

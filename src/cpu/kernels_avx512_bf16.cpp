@@ -52,11 +52,11 @@ void stream_bf16_rows(const std::uint8_t* strip, int groups, const std::uint8_t*
     records[r] = rows[r];
   }
   for (int g = 0; g < groups; ++g, strip += kGroupBytes) {
-    prefetch(strip + kAheadBytes);
+    prefetch_line(strip);
     for (int b = 0; b < kGroupBlocks; ++b) {
       const std::uint8_t* codes = strip + kGroupScaleBytes + b * kBlockCodeBytes;
-      prefetch(codes + kAheadBytes);
-      prefetch(codes + kAheadBytes + 64);
+      prefetch_line(codes);
+      prefetch_line(codes + 64);
       __m512i pairs[kPairs];
       decode_block(codes, pairs);
       const __m512 scales = block_scales(strip + scale_offset(0, b));

@@ -28,10 +28,11 @@ struct RowKernels {
   /// out[i] = x[i] for n values.
   void (*widen)(const bf16* x, std::int64_t n, float* out);
 
-  /// The sums of one strip with `count` rows, [row][16], apart: gate [row][8] and up [row][8], times the row's factor.
-  /// Not gated: up [row][16] only.
-  void (*split_strip)(const float* c, bool gated, const float* gate_factors, const float* up_factors, int count,
-                      float* gate, float* up);
+  /// The sums c[s][r] of `strips` strips with `count` rows as rows of channels, times the row's factor: gate and up
+  /// [row][s * 8 + n] of values n and 8 + n. Not gated: up [row][s * 16 + n] only. Strips of c are `stride` values
+  /// apart.
+  void (*split_strips)(const float* c, std::int64_t stride, int strips, bool gated, const float* gate_factors,
+                       const float* up_factors, int count, float* gate, float* up);
 
   /// out[i] = activation(gate[i], up[i]) in fp32; a non-gated kind does not read `gate`, and out may be `up`. Within
   /// 4e-7 relative of the formula, plus 1e-30; gelu_tanh and swiglu_oai round the argument z of their sigmoid first,

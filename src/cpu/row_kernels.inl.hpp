@@ -130,15 +130,21 @@ inline void scale_into(const float* from, float factor, float* to) {
   std::memcpy(to, products, sizeof(products));
 }
 
-void split_strip(const float* c, bool gated, const float* gate_factors, const float* up_factors, int count, float* gate,
-                 float* up) {
+void split_strips(const float* c, std::int64_t stride, int strips, bool gated, const float* gate_factors,
+                  const float* up_factors, int count, float* gate, float* up) {
   for (int r = 0; r < count; ++r, c += kStripRows) {
-    if (!gated) {
-      scale_into<kStripRows>(c, up_factors[r], up + r * kStripRows);
-      continue;
+    const float* from = c;
+    for (int s = 0; s < strips; ++s, from += stride) {
+      if (gated) {
+        scale_into<kHalfStrip>(from, gate_factors[r], gate);
+        scale_into<kHalfStrip>(from + kHalfStrip, up_factors[r], up);
+        gate += kHalfStrip;
+        up += kHalfStrip;
+      } else {
+        scale_into<kStripRows>(from, up_factors[r], up);
+        up += kStripRows;
+      }
     }
-    scale_into<kHalfStrip>(c, gate_factors[r], gate + r * kHalfStrip);
-    scale_into<kHalfStrip>(c + kHalfStrip, up_factors[r], up + r * kHalfStrip);
   }
 }
 
@@ -151,20 +157,8 @@ inline std::uint16_t bf16_bits(float x) {
 }
 
 void round_rows(const float* x, int count, int width, int n, bf16* out, std::int64_t stride) {
-  const int rows_at_once = kChunk / width;
-  for (int r = 0; r < count; r += rows_at_once) {
-    const int rows = count - r < rows_at_once ? count - r : rows_at_once;
-    bf16 nearest[kChunk];
-    for (int i = 0; i < rows * width; ++i) nearest[i].bits = bf16_bits(x[r * width + i]);
-    for (int i = 0; i < rows; ++i) {
-      bf16* to = out + (r + i) * stride;
-      // A constant count lets the compiler use a whole vector.
-      if (n == kHalfStrip) {
-        for (int k = 0; k < kHalfStrip; ++k) to[k] = nearest[i * width + k];
-      } else {
-        for (int k = 0; k < n; ++k) to[k] = nearest[i * width + k];
-      }
-    }
+  for (int r = 0; r < count; ++r, x += width, out += stride) {
+    for (int i = 0; i < n; ++i) out[i].bits = bf16_bits(x[i]);
   }
 }
 
@@ -187,7 +181,7 @@ void add_strips(const float* c, std::int64_t stride, int strips, int last, const
 }
 
 constexpr RowKernels kRowKernels = {largest_bits, wide_record,    codes_record, bf16_records, widen,
-                                    split_strip,  activate_block, round_rows,   add_strips};
+                                    split_strips, activate_block, round_rows,   add_strips};
 
 }  // namespace
 }  // namespace tilewright::cpu
