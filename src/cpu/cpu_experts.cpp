@@ -20,17 +20,18 @@
 namespace tilewright::cpu {
 namespace {
 
-// Weight bytes that a task walks through: enough to amortise its start and to let the prefetcher run, few enough that
-// the tasks of one decode step spread over the threads.
-constexpr std::int64_t kTaskBytes = 128 * 1024;
-// More strips a task would make the last tasks of a phase too long to share out.
-constexpr std::int64_t kMaxTaskStrips = 8;
+// A streaming GEMM's tasks: this many a thread, so that the last ones end together; each walks through no fewer bytes
+// than pay for its start, and no more strips than results are kept of (kMostStrips).
+constexpr std::int64_t kStreamTasks = 8;
+constexpr std::int64_t kLeastTaskBytes = 128 * 1024;
+// GEMM2's tasks take their strips from one expert after the other: few of them, for long runs of memory.
+constexpr std::int64_t kCombineTasks = 2;
 // Tasks a thread that expanding GEMMs are cut into: their rows are gathered once a task.
 constexpr std::int64_t kPanelTasks = 8;
-// Tasks a thread that a streaming GEMM2 is cut into where they are large enough then.
-constexpr std::int64_t kCombineTasks = 4;
-// Strips between two uses of their results, which are still in L1 then.
-constexpr std::int64_t kStripsAtOnce = 8;
+// Strips whose results wait for their use: as many as stay in L1 beside everything else, within limits.
+constexpr std::int64_t kResultBytes = 16 * 1024;
+constexpr std::int64_t kLeastStrips = 8;
+constexpr std::int64_t kMostStrips = 32;
 
 /// Strips [begin, end) of one expert with rows [row_begin, row_end) of its slots.
 struct Task {
@@ -53,14 +54,15 @@ struct ThreadScratch {
   std::vector<float*> out;
 };
 
-std::int64_t stream_task_strips(std::int64_t k) {
-  return std::clamp<std::int64_t>(kTaskBytes / strip_bytes(k), 1, kMaxTaskStrips);
+/// Strips of a task where `strips` of K are to be dealt to `threads`, `tasks` for each.
+std::int64_t stream_task_strips(std::int64_t k, std::int64_t strips, int threads, std::int64_t tasks) {
+  const std::int64_t least = std::clamp<std::int64_t>(kLeastTaskBytes / strip_bytes(k), 1, kLeastStrips);
+  return std::clamp(strips / (threads * tasks), least, kMostStrips);
 }
 
-/// Strips of a streaming GEMM2's task, which reads them from one expert after the other: the more of them, the fewer
-/// times a stream of memory starts anew.
-std::int64_t combine_task_strips(std::int64_t k, std::int64_t strips, int threads) {
-  return std::max(stream_task_strips(k), strips / (threads * kCombineTasks));
+std::int64_t strips_at_once(int rows) {
+  const std::int64_t strip_results = std::int64_t{rows} * kStripRows * static_cast<std::int64_t>(sizeof(float));
+  return std::clamp(kResultBytes / strip_results, kLeastStrips, kMostStrips);
 }
 
 /// Strips of a task, in whole pairs, where `strips` are to be dealt to `threads`.
@@ -155,17 +157,16 @@ void CpuExperts::State::choose_walk() {
 void CpuExperts::State::plan_gemm1() {
   tasks.clear();
   const std::int64_t pass = StripDot::rows_a_pass(*kernels, inputs.row_bytes());
-  std::int64_t step = stream_task_strips(packed.hidden());
-  if (walk == WeightWalk::panel) {
-    std::int64_t all = 0;
-    std::int64_t most = 0;
-    for (int e = 0; e < packed.size(); ++e) {
-      const std::int64_t strips = packed[e].gemm1.strip_count;
-      all += (slots.rows(e) + pass - 1) / pass * strips;
-      most = std::max(most, strips);
-    }
-    step = panel_task_strips(all, options.threads, most);
+  std::int64_t all = 0;
+  std::int64_t most = 0;
+  for (int e = 0; e < packed.size(); ++e) {
+    const std::int64_t strips = packed[e].gemm1.strip_count;
+    all += (slots.rows(e) + pass - 1) / pass * strips;
+    most = std::max(most, strips);
   }
+  const std::int64_t step = walk == WeightWalk::stream
+                                ? stream_task_strips(packed.hidden(), all, options.threads, kStreamTasks)
+                                : panel_task_strips(all, options.threads, most);
   for (int e = 0; e < packed.size(); ++e) {
     const std::int64_t strips = packed[e].gemm1.strip_count;
     for (std::int64_t r = 0; r < slots.rows(e); r += pass) {
@@ -189,8 +190,9 @@ void CpuExperts::State::gemm1(const Task& task, ThreadScratch& t) {
     t.gate_factors[r] = t.rows.unit(r) * matrix.half_scale[0];
     t.up_factors[r] = t.rows.unit(r) * matrix.half_scale[1];
   }
-  for (std::int64_t s = task.begin; s < task.end; s += kStripsAtOnce) {
-    const std::int64_t end = std::min(task.end, s + kStripsAtOnce);
+  const std::int64_t at_once = strips_at_once(t.rows.size());
+  for (std::int64_t s = task.begin; s < task.end; s += at_once) {
+    const std::int64_t end = std::min(task.end, s + at_once);
     t.dot.multiply(matrix, s, end);
     activate_strips(task, s, end, t);
   }
@@ -251,8 +253,9 @@ void CpuExperts::State::gemm2(std::int64_t begin, std::int64_t end, int tokens, 
       for (int r = 0; r < t.rows.size(); ++r) {
         t.row[r] = slots.sorted[first + r].weight * (t.rows.unit(r) * matrix.half_scale[0]);
       }
-      for (std::int64_t s = begin; s < end; s += kStripsAtOnce) {
-        const std::int64_t strips_end = std::min(end, s + kStripsAtOnce);
+      const std::int64_t at_once = strips_at_once(t.rows.size());
+      for (std::int64_t s = begin; s < end; s += at_once) {
+        const std::int64_t strips_end = std::min(end, s + at_once);
         t.dot.multiply(matrix, s, strips_end);
         combine_strips(s, strips_end, first, y, t);
       }
@@ -326,9 +329,9 @@ Status CpuExperts::run(const bf16* x, const RoutedTokens& routed, float* y) {
     if (!status) return;
     const std::int64_t strips = (s.packed.hidden() + kStripRows - 1) / kStripRows;
     // Every task reads all intermediates, so that few tasks read them few times.
-    const std::int64_t step = s.walk == WeightWalk::stream
-                                  ? combine_task_strips(s.packed.intermediate(), strips, s.options.threads)
-                                  : panel_task_strips(strips * 4, s.options.threads, strips);
+    const std::int64_t step = s.walk == WeightWalk::stream ? stream_task_strips(s.packed.intermediate(), strips,
+                                                                                s.options.threads, kCombineTasks)
+                                                           : panel_task_strips(strips * 4, s.options.threads, strips);
     tbb::parallel_for(
         std::int64_t{0}, (strips + step - 1) / step,
         [&](std::int64_t i) {
