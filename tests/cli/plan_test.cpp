@@ -1,6 +1,10 @@
 // tilewright plan, as a user runs it.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
 #include "cli/run_tool.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -163,6 +167,47 @@ TEST(Plan, APrecisionThatTheDeviceCannotRunExitsWithNotPossible) {
   EXPECT_EQ(run.exit, 4);
   EXPECT_TRUE(run.json()["plans"][0]["chosen"].is_null());
   EXPECT_EQ(run.json()["plans"][0]["rejected"][0]["code"], "no_fp4_mma");
+}
+
+TEST(Plan, TellsWhereTheTimeOfALayerOverEightGpusGoes) {
+  const std::string arguments =
+      "plan --device rtx-pro-6000-server --model glm-5 --tokens 512,1024 --gpus 8 --ep 8 --link pcie5";
+  const json answer = tilewright(arguments + " --format json").json();
+  EXPECT_EQ(answer["schema"], "tilewright.plan/1");
+  EXPECT_EQ(answer["layers"].size(), 2U);
+  ASSERT_EQ(answer["bottlenecks"].size(), 2U);
+  for (const json& layer : answer["bottlenecks"]) {
+    EXPECT_EQ(layer["bound"], "weights");
+    EXPECT_LT(layer["communication_share"], 0.3);
+    EXPECT_LT(layer["peak_share"], 0.1);
+    EXPECT_EQ(layer["parts"].size(), 7U);
+    EXPECT_FALSE(layer["changes"].empty());
+  }
+  for (const char* format : {"md", "csv"}) {
+    EXPECT_NE(tilewright(arguments + " --format " + format).out.find("communication"), std::string::npos);
+  }
+  const std::string golden = std::string(TILEWRIGHT_TEST_DATA) + "/plan/bottleneck_ep8.txt";
+  const std::string text = tilewright(arguments).out;
+  if (std::getenv("TILEWRIGHT_UPDATE_GOLDEN") != nullptr) std::ofstream(golden, std::ios::binary) << text;
+  std::ifstream in(golden, std::ios::binary);
+  EXPECT_EQ(text, std::string(std::istreambuf_iterator<char>(in), {})) << golden;
+}
+
+TEST(Plan, DividesTheExpertsWhereOnlyTheGpusAreGiven) {
+  const json answer = tilewright("plan --device h200 --model qwen3-30b-a3b --tokens 64 --gpus 4 --format json").json();
+  EXPECT_EQ(answer["link"]["name"], "nvlink4");
+  EXPECT_EQ(answer["bottlenecks"][0]["ep"], 4);
+  EXPECT_TRUE(answer["bottlenecks"][0]["usual_stack_us"].is_null());
+}
+
+TEST(Plan, RefusesGpusThatItsRanksDoNotAddUpTo) {
+  const ToolRun run = tilewright("plan --device h200 --model glm-5 --tokens 64 --gpus 8 --tp 2 --ep 2");
+  EXPECT_EQ(run.exit, 2);
+  EXPECT_NE(run.err.find("take 4 GPUs, not 8"), std::string::npos) << run.err;
+  EXPECT_EQ(tilewright("plan --device h200 --groups 8 --rows 4 --n 64 --k 64 --gpus 2").exit, 2);
+  EXPECT_EQ(tilewright("plan --device cpu --model glm-5 --tokens 64 --gpus 2").exit, 2);
+  EXPECT_EQ(tilewright("plan --device h200 --model glm-5 --tokens 64 --link token-ring").exit, 1);
+  EXPECT_EQ(tilewright("plan --device b200 --model glm-5 --tokens 64 --gpus 8").exit, 4);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "tilewright/cpu_backend.hpp"
 #include "tilewright/plan_render.hpp"
 #include "tilewright/planner.hpp"
+#include "tools/tilewright/number_list.hpp"
+#include "tools/tilewright/plan_bottleneck.hpp"
 #include "tools/tilewright/problem_options.hpp"
 #include "tools/tilewright/verb.hpp"
 
@@ -17,6 +19,8 @@ struct Options {
   std::string device;
   std::string arch;
   ProblemOptions problem;
+  std::string gpus;  ///< empty: one rank is planned
+  std::string link;
   std::vector<std::string> why_not;
   RenderOptions render;
   Format format = Format::text;
@@ -25,6 +29,7 @@ struct Options {
 constexpr const char* kExamples =
     "  tilewright plan --device rtx-pro-6000-server --model glm-5 --tokens 512 --ep 8\n"
     "  tilewright plan --device gb10 --config path/to/config.json --tokens 1,16,256 --why-not 128x256x128\n"
+    "  tilewright plan --device rtx-pro-6000-server --model glm-5 --tokens 512,1024 --gpus 8 --ep 8 --link pcie5\n"
     "  tilewright plan --arch sm_120 --groups 32 --rows 16 --n 4096 --k 6144 --precision w4a4 --format json";
 
 Result<Device> device_of(const Options& options) {
@@ -47,6 +52,26 @@ Result<Plan> plan_all(const Device& device, const std::vector<Problem>& problems
     append(whole, std::move(next));
   }
   return whole;
+}
+
+// Where the time of a layer over several GPUs goes, in place of the schedules.
+Result<Outcome> run_bottlenecks(const Options& options) {
+  if (options.problem.model.empty()) {
+    return fail(ErrorCode::invalid_argument, "--gpus and --link are of a layer, and no --model is given",
+                "give --model and --tokens");
+  }
+  TILEWRIGHT_ASSIGN(const Device device, device_of(options));
+  if (device.arch == Arch::cpu) {
+    return fail(ErrorCode::invalid_argument, "--gpus and --link are of GPUs, and the device is this CPU",
+                "name a GPU: 'tilewright info --devices' lists them");
+  }
+  TILEWRIGHT_ASSIGN(const Link link, options.link.empty() ? Result<Link>(usual_link(device)) : find_link(options.link));
+  TILEWRIGHT_ASSIGN(auto problems, layer_problems(options.problem, default_precision(device.arch)));
+  TILEWRIGHT_ASSIGN(const auto gpus, parse_number_list(options.gpus.empty() ? "0" : options.gpus, "--gpus", 0));
+  TILEWRIGHT_TRY(spread_over(problems, gpus.front()));
+  TILEWRIGHT_ASSIGN(const Plan whole, plan_all(device, problems, {}));
+  TILEWRIGHT_ASSIGN(std::string text, render_bottlenecks(whole, problems, link, options.format));
+  return Outcome{std::move(text)};
 }
 
 Result<Plan> make_plan(const Options& options) {
@@ -78,6 +103,7 @@ std::string render_plan(const Plan& plan, const Options& options) {
 
 // A plan in which some GEMM has no schedule is printed, and says by the exit code that it cannot run here.
 Result<Outcome> run(const Options& options) {
+  if (!options.gpus.empty() || !options.link.empty()) return run_bottlenecks(options);
   TILEWRIGHT_ASSIGN(const Plan plan, make_plan(options));
   Outcome outcome{render_plan(plan, options)};
   for (const GemmPlan& gemm : plan.plans) {
@@ -115,6 +141,15 @@ Verb add_plan(CLI::App& app) {
   command
       ->add_flag("--pad", options->problem.pad_intermediate,
                  "Let I grow to whole 16-blocks for each rank where --tp would cut one")
+      ->group(layer);
+  command
+      ->add_option("--gpus", options->gpus, "Tell where the time of the layer over N GPUs goes, and what would move it")
+      ->option_text("N")
+      ->group(layer);
+  command
+      ->add_option("--link", options->link,
+                   "What connects the GPUs: pcie5, nvlink4 or nvlink5 (default: the usual one)")
+      ->option_text("NAME")
       ->group(layer);
   declare_gemm_options(*command, options->problem);
   command

@@ -1,0 +1,146 @@
+#include "tools/tilewright/plan_bottleneck.hpp"
+
+#include <fmt/format.h>
+
+#include "tilewright/plan_render.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+Json json_of(const LayerBottleneck& layer) {
+  Json parts;
+  for (const LayerPartTime& part : layer.parts) parts[fmt::format("{}_us", to_string(part.part))] = rounded(part.us);
+  Json exchanged = Json::array();
+  for (const Exchange& exchange : layer.exchanges) {
+    exchanged.push_back({{"name", exchange.name}, {"bytes", exchange.bytes}, {"us", rounded(exchange.us)}});
+  }
+  Json changes = Json::array();
+  for (const LayerChange& change : layer.changes) {
+    changes.push_back({{"change", change.name},
+                       {"what", change.words},
+                       {"us", rounded(change.us)},
+                       {"throughput", rounded(change.throughput, 4)}});
+  }
+  return {{"tokens", layer.tokens},
+          {"tp", layer.tp},
+          {"ep", layer.ep},
+          {"link", layer.link},
+          {"rows_per_expert", rounded(layer.rows_per_expert, 4)},
+          {"active_experts", layer.active_experts},
+          {"parts", std::move(parts)},
+          {"bound", to_string(layer.bound)},
+          {"exchanges", std::move(exchanged)},
+          {"experts_us", rounded(layer.experts_us)},
+          {"communication_us", rounded(layer.communication_us)},
+          {"total_us", rounded(layer.total_us)},
+          {"communication_share", rounded(layer.communication_us / layer.total_us, 4)},
+          {"floor_us", rounded(layer.floor_us)},
+          {"floor_share", rounded(layer.floor_us / layer.total_us, 4)},
+          {"tflops", rounded(layer.tflops, 4)},
+          {"peak_share", rounded(layer.peak_share, 4)},
+          {"usual_stack_us", layer.usual_stack_us > 0 ? Json(rounded(layer.usual_stack_us)) : Json()},
+          {"changes", std::move(changes)}};
+}
+
+std::string us(double value) { return fmt::format("{:.1f}", value); }
+std::string percent(double share) { return fmt::format("{:.1f}", 100.0 * share); }
+
+Table parts_table(const std::vector<LayerBottleneck>& layers) {
+  Table table{"Where the time goes, us: each part alone; within a GEMM the first three overlap",
+              {{"tokens", true}, {"tp", true}, {"ep", true}, {"rows an expert", true}},
+              {}};
+  for (const LayerPartTime& part : layers.front().parts) table.columns.push_back({to_string(part.part), true});
+  table.columns.push_back({"bound by"});
+  for (const LayerBottleneck& layer : layers) {
+    std::vector<std::string> row = {fmt::format("{}", layer.tokens), fmt::format("{}", layer.tp),
+                                    fmt::format("{}", layer.ep), fmt::format("{:.1f}", layer.rows_per_expert)};
+    for (const LayerPartTime& part : layer.parts) row.push_back(us(part.us));
+    row.emplace_back(to_string(layer.bound));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table totals_table(const std::vector<LayerBottleneck>& layers) {
+  Table table{"The layer on one GPU, its exchanges, and how far both are from the floor of one fused kernel",
+              {{"tokens", true},
+               {"tp", true},
+               {"ep", true},
+               {"experts us", true},
+               {"exchanges us", true},
+               {"total us", true},
+               {"exchanges %", true},
+               {"floor us", true},
+               {"% of the floor's speed", true},
+               {"TFLOP/s", true},
+               {"% of peak", true},
+               {"usual stack us, no exchanges", true}},
+              {}};
+  for (const LayerBottleneck& layer : layers) {
+    table.rows.push_back({fmt::format("{}", layer.tokens), fmt::format("{}", layer.tp), fmt::format("{}", layer.ep),
+                          us(layer.experts_us), us(layer.communication_us), us(layer.total_us),
+                          percent(layer.communication_us / layer.total_us), us(layer.floor_us),
+                          percent(layer.floor_us / layer.total_us), significant(layer.tflops),
+                          percent(layer.peak_share), layer.usual_stack_us > 0 ? us(layer.usual_stack_us) : ""});
+  }
+  return table;
+}
+
+Table changes_table(const std::vector<LayerBottleneck>& layers) {
+  Table table{"One change, the best first",
+              {{"tokens", true}, {"tp", true}, {"ep", true}, {"change"}, {"what"}, {"us", true}, {"tokens/s %", true}},
+              {}};
+  for (const LayerBottleneck& layer : layers) {
+    for (const LayerChange& change : layer.changes) {
+      table.rows.push_back({fmt::format("{}", layer.tokens), fmt::format("{}", layer.tp), fmt::format("{}", layer.ep),
+                            change.name, change.words, us(change.us),
+                            fmt::format("{:+.1f}", 100.0 * (change.throughput - 1.0))});
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+Status spread_over(std::vector<LayerProblem>& problems, int gpus) {
+  for (LayerProblem& problem : problems) {
+    if (problem.tp == 1 && problem.ep == 1 && gpus > 0) problem.ep = gpus;
+    if (gpus > 0 && problem.tp * problem.ep != gpus) {
+      return fail(
+          ErrorCode::invalid_argument,
+          fmt::format("tp {} and ep {} take {} GPUs, not {}", problem.tp, problem.ep, problem.tp * problem.ep, gpus),
+          "give --tp and --ep whose product is --gpus");
+    }
+  }
+  return {};
+}
+
+Result<std::string> render_bottlenecks(const Plan& plan, const std::vector<LayerProblem>& problems, const Link& link,
+                                       Format format) {
+  std::vector<LayerBottleneck> layers;
+  for (const LayerProblem& problem : problems) {
+    TILEWRIGHT_ASSIGN(LayerBottleneck layer, find_bottleneck(plan.device, problem, link));
+    layers.push_back(std::move(layer));
+  }
+  Report report("plan");
+  if (format == Format::json) report.json = Json::parse(render_plan_json(plan));
+  report.json["link"] = {{"name", link.name},
+                         {"title", link.title},
+                         {"GBps", rounded(link.GBps, 4)},
+                         {"latency_us", rounded(link.latency_us, 4)}};
+  report.json["bottlenecks"] = Json::array();
+  for (const LayerBottleneck& layer : layers) report.json["bottlenecks"].push_back(json_of(layer));
+  report.sections.emplace_back(
+      Facts{"",
+            {{"layer", plan.subject},
+             {"device", plan.device.title},
+             {"link", fmt::format("{}, {:.1f} GB/s from each GPU, {} us an exchange", link.title, link.GBps,
+                                  significant(link.latency_us))},
+             {"note", "times are predicted; exchanges are counted in full, none hides behind the experts"}}});
+  report.sections.emplace_back(parts_table(layers));
+  report.sections.emplace_back(totals_table(layers));
+  report.sections.emplace_back(changes_table(layers));
+  return render(report, format);
+}
+
+}  // namespace tilewright::cli
