@@ -45,8 +45,8 @@ inline constexpr double kDecodeOverlapOrder = 3.0;
 inline constexpr double kUsableL2Share = 0.9;
 // The reuse distance, in usable L2s beyond the first, over which hits turn into misses.
 inline constexpr double kL2FadeShare = 0.4;
-// Bytes a clock and SM, reads and writes together: 3.5 TB/s on an RTX PRO 6000 Server.
-inline constexpr double kL2StreamBytesPerClk = 7.66;
+// Share of the L2's rate that such streams reach, reads and writes together: 3.5 of 9.1 TB/s on an RTX PRO 6000 Server.
+inline constexpr double kL2StreamShare = 0.383;
 
 // A kernel among others in one CUDA graph, us: launch and drain of a peer's small kernels.
 inline constexpr double kGraphKernelUs = 1.6;

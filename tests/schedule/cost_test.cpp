@@ -84,7 +84,7 @@ TEST(Cost, PredictsGlm5OnAnRtxPro6000BetweenWhatIsPossibleAndWhatIsPublished) {
     EXPECT_LT(result.layers[0].predicted_us, 1.3 * row.published_us) << row.tokens;
   }
   const Plan at_512 = plan(d, glm5(512, 8, Precision::w4a4, RowDistribution::balanced)).value();
-  EXPECT_GT(at_512.layers[0].predicted_us, 489.5);  // DRAM at 1512 GB/s, unfused finalize, 25 us of launches
+  EXPECT_GT(at_512.layers[0].predicted_us, 475.0);  // the GEMMs' bytes at 1512 GB/s, 20 us of launches
   EXPECT_EQ(chosen(at_512, 0).cost.bound, Bound::dram);
   EXPECT_EQ(chosen(at_512, 1).cost.bound, Bound::dram);
 }

@@ -33,7 +33,7 @@ TEST(CacheReuse, TakesFromDramWhatTheL2HasLost) {
   EXPECT_NEAR(memory.miss_share(0.9 * 1.2 * l2), 0.5, 1e-9);
   EXPECT_DOUBLE_EQ(memory.miss_share(1.3 * l2), 1.0);
   EXPECT_DOUBLE_EQ(memory.us(1512e3, 1e12), 1.0);              // 1512 GB/s
-  EXPECT_NEAR(memory.us(1512e3, 0.0), 1512.0 / 3499.4, 1e-3);  // 7.66 B a clock and SM
+  EXPECT_NEAR(memory.us(1512e3, 0.0), 1512.0 / 3499.4, 1e-3);  // 0.383 of 20 B a clock and SM
   EXPECT_GT(schedule::MemoryPath(find_device("h200").value()).us(1e6, 0.0), 0.0);
 }
 
