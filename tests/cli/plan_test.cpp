@@ -193,6 +193,16 @@ TEST(Plan, TellsWhereTheTimeOfALayerOverEightGpusGoes) {
   EXPECT_EQ(text, std::string(std::istreambuf_iterator<char>(in), {})) << golden;
 }
 
+TEST(Plan, CoversBatchesFromOneTokenToPrefillWhereGpusAreGivenAndTokensAreNot) {
+  const json answer =
+      tilewright("plan --model glm-5 --device rtx-pro-6000-server --gpus 8 --tp 8 --link nvlink4 --format json").json();
+  ASSERT_EQ(answer["bottlenecks"].size(), 6U);
+  EXPECT_EQ(answer["bottlenecks"][0]["tokens"], 1);
+  EXPECT_EQ(answer["bottlenecks"][5]["tokens"], 16384);
+  const std::string finding = answer["bottlenecks"][2]["finding"];
+  EXPECT_NE(finding.find("16.0 rows an expert: bound by weights"), std::string::npos) << finding;
+}
+
 TEST(Plan, DividesTheExpertsWhereOnlyTheGpusAreGiven) {
   const json answer = tilewright("plan --device h200 --model qwen3-30b-a3b --tokens 64 --gpus 4 --format json").json();
   EXPECT_EQ(answer["link"]["name"], "nvlink4");

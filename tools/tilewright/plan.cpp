@@ -58,7 +58,7 @@ Result<Plan> plan_all(const Device& device, const std::vector<Problem>& problems
 Result<Outcome> run_bottlenecks(const Options& options) {
   if (options.problem.model.empty()) {
     return fail(ErrorCode::invalid_argument, "--gpus and --link are of a layer, and no --model is given",
-                "give --model and --tokens");
+                "give --model");
   }
   TILEWRIGHT_ASSIGN(const Device device, device_of(options));
   if (device.arch == Arch::cpu) {
@@ -66,7 +66,9 @@ Result<Outcome> run_bottlenecks(const Options& options) {
                 "name a GPU: 'tilewright info --devices' lists them");
   }
   TILEWRIGHT_ASSIGN(const Link link, options.link.empty() ? Result<Link>(usual_link(device)) : find_link(options.link));
-  TILEWRIGHT_ASSIGN(auto problems, layer_problems(options.problem, default_precision(device.arch)));
+  ProblemOptions layers = options.problem;
+  if (layers.tokens.empty()) layers.tokens = "1,32,512,1024,4096,16384";
+  TILEWRIGHT_ASSIGN(auto problems, layer_problems(layers, default_precision(device.arch)));
   TILEWRIGHT_ASSIGN(const auto gpus, parse_number_list(options.gpus.empty() ? "0" : options.gpus, "--gpus", 0));
   TILEWRIGHT_TRY(spread_over(problems, gpus.front()));
   TILEWRIGHT_ASSIGN(const Plan whole, plan_all(device, problems, {}));

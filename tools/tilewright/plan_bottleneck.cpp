@@ -1,11 +1,25 @@
 #include "tools/tilewright/plan_bottleneck.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tilewright/plan_render.hpp"
 
 namespace tilewright::cli {
 namespace {
+
+// The answer in one sentence.
+std::string finding(const LayerBottleneck& layer) {
+  std::string text = fmt::format(
+      "{} tokens, {:.1f} rows an expert: bound by {}; exchanges take {:.0f}% of the time; {:.1f}% of the dense peak",
+      layer.tokens, layer.rows_per_expert, to_string(layer.bound), 100.0 * layer.communication_us / layer.total_us,
+      100.0 * layer.peak_share);
+  if (!layer.changes.empty() && layer.changes.front().throughput > 1.0) {
+    const LayerChange& best = layer.changes.front();
+    text += fmt::format("; {} would bring {:.0f}% more tokens a second", best.words, 100.0 * (best.throughput - 1.0));
+  }
+  return text;
+}
 
 Json json_of(const LayerBottleneck& layer) {
   Json parts;
@@ -29,6 +43,7 @@ Json json_of(const LayerBottleneck& layer) {
           {"active_experts", layer.active_experts},
           {"parts", std::move(parts)},
           {"bound", to_string(layer.bound)},
+          {"finding", finding(layer)},
           {"exchanges", std::move(exchanged)},
           {"experts_us", rounded(layer.experts_us)},
           {"communication_us", rounded(layer.communication_us)},
@@ -137,6 +152,9 @@ Result<std::string> render_bottlenecks(const Plan& plan, const std::vector<Layer
              {"link", fmt::format("{}, {:.1f} GB/s from each GPU, {} us an exchange", link.title, link.GBps,
                                   significant(link.latency_us))},
              {"note", "times are predicted; exchanges are counted in full, none hides behind the experts"}}});
+  std::vector<std::string> findings;
+  for (const LayerBottleneck& layer : layers) findings.push_back(finding(layer));
+  report.sections.emplace_back(Text{fmt::format("{}", fmt::join(findings, "\n"))});
   report.sections.emplace_back(parts_table(layers));
   report.sections.emplace_back(totals_table(layers));
   report.sections.emplace_back(changes_table(layers));
