@@ -98,9 +98,10 @@ struct PublishedValidation {
 
 /// Compares predictions with the rows. Shapes alternate between the fitting half (first) and the held-out half: models,
 /// ordered by hidden, intermediate, top-k and experts; in a file with one model, its layouts, ordered by tp and ep.
-/// Left out are rows of stacks that are not described and rows that cannot be: those that would have read the active
-/// weights, less what the L2 holds, faster than the DRAM's specification. A device without FP4 tensor cores is
-/// `unsupported`; no row that takes part is `invalid_argument`.
+/// Left out are rows of stacks that are not described, DeepSeek-V3's of less than 1,024 tokens (its grouped top-k does
+/// not follow the collector's routing), and rows that cannot be: those that would have read the active weights, less
+/// what the L2 holds, faster than the DRAM's specification. A device without FP4 tensor cores is `unsupported`; no row
+/// that takes part is `invalid_argument`.
 Result<PublishedValidation> validate_published(const Device& device, const PublishedFile& file);
 
 }  // namespace tilewright

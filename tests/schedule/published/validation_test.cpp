@@ -70,11 +70,21 @@ TEST(Validation, LeavesOutRowsThatNoMemoryCouldServeAndStacksThatAreNotDescribed
   PublishedLayer stranger = file.layers.front();
   stranger.version = "9.9";
   file.layers.push_back(stranger);
+  PublishedLayer grouped = file.layers.front();
+  grouped.hidden = 7168;
+  grouped.intermediate = 2048;
+  grouped.top_k = 8;
+  grouped.experts = 256;
+  grouped.tp = grouped.ep = 1;
+  grouped.tokens = 32;
+  grouped.us = 4000;
+  file.layers.push_back(grouped);
   const auto result = validate_published(server(), file).value();
-  ASSERT_EQ(result.left_out.size(), 2U);
+  ASSERT_EQ(result.left_out.size(), 3U);
   EXPECT_EQ(result.left_out[0].rows, 1);
   EXPECT_NE(result.left_out[0].reason.find("9.9"), std::string::npos);
-  EXPECT_NE(result.left_out[1].reason.find("faster than the DRAM"), std::string::npos);
+  EXPECT_NE(result.left_out[1].reason.find("grouped top-k"), std::string::npos);
+  EXPECT_NE(result.left_out[2].reason.find("faster than the DRAM"), std::string::npos);
 }
 
 TEST(Validation, RefusesADeviceThatCouldNotHaveRunTheLayersAndAFileWithoutOne) {
