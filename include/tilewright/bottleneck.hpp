@@ -74,10 +74,10 @@ struct LayerBottleneck {
   double experts_us = 0.0;        ///< the layer on one GPU
   double communication_us = 0.0;  ///< its exchanges
   double total_us = 0.0;
-  double floor_us = 0.0;             ///< of one fused kernel without exchanges: bytes at spec bandwidth, FLOPs at peak
-  double tflops = 0.0;               ///< of one GPU over the total time
-  double peak_share = 0.0;           ///< of its dense peak
-  double usual_stack_us = 0.0;       ///< FlashInfer's layer on the same rank, predicted; 0 where it has no such kernels
+  double floor_us = 0.0;        ///< of one fused kernel without exchanges: bytes at spec bandwidth, FLOPs at peak
+  double tflops = 0.0;          ///< of one GPU over the total time
+  double peak_share = 0.0;      ///< of its dense peak
+  double usual_stack_us = 0.0;  ///< FlashInfer's layer on the same rank as benchmarks replay it; 0: no such kernels
   std::vector<LayerChange> changes;  ///< the one that helps most first
 };
 
