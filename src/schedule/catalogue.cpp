@@ -1,37 +1,31 @@
 #include "tilewright/catalogue.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <span>
 
 #include "schedule/limits.hpp"
 
 namespace tilewright {
 namespace {
 
-std::span<const CatalogueTile> gpu_tiles(Arch arch) {
-  switch (kernel_arch(arch)) {
-    case Arch::sm_90: return kSm90Tiles;
-    case Arch::sm_120: return kSm120Tiles;
-    default: return {};
-  }
-}
-
-// A kernel shape with two stages, one block a SM and no split.
+// A kernel shape of SM12x with two stages, one block a SM and no split.
 Schedule base_schedule(const Device& device, const GemmProblem& problem, const CatalogueTile& tile) {
-  const bool hopper = device.arch == Arch::sm_90;
   Schedule s;
   s.arch = kernel_arch(device.arch);
   s.precision = problem.precision;
-  s.mma = hopper ? Mma::wgmma_rs_bf16 : Mma::mma_mxf4nvf4;
+  s.mma = Mma::mma_mxf4nvf4;
   s.tile_m = tile.m;
   s.tile_n = tile.n;
   s.tile_k = tile.k;
   s.stages = 2;
-  // setmaxnreg moves registers between whole warpgroups, so on SM90 the producer is one.
-  s.roles = {hopper ? 4 : 1, tile.consumer_warps, Consumers::cooperative};
+  s.roles = {1, tile.consumer_warps, Consumers::cooperative};
   s.epilogue = problem.epilogue;
   return s;
+}
+
+std::vector<Schedule> sm90_candidates(Epilogue epilogue) {
+  std::vector<Schedule> all;
+  for (const Sm90Tile& tile : kSm90Tiles) all.push_back(sm90_schedule(tile, epilogue));
+  return all;
 }
 
 Schedule cpu_schedule(const GemmProblem& problem, Mma mma, int tile_n, int tile_k) {
@@ -96,19 +90,24 @@ void add_tile(const Device& device, const GemmProblem& problem, const Schedule& 
 
 double ratio(int a, int b) { return a > b ? static_cast<double>(a) / b : static_cast<double>(b) / a; }
 
+double distance(const TileSpec& wanted, int m, int n, int k) {
+  return ratio(m, wanted.m) * ratio(n, wanted.n) * ratio(k, wanted.k);
+}
+
+// The catalogue's tile that is nearest to `wanted`, the first of several.
+template <typename Tiles>
+auto nearest_of(const Tiles& tiles, const TileSpec& wanted) {
+  return *std::min_element(tiles.begin(), tiles.end(), [&](const auto& a, const auto& b) {
+    return distance(wanted, a.m, a.n, a.k) < distance(wanted, b.m, b.n, b.k);
+  });
+}
+
 Schedule gpu_schedule_for_tile(const Device& device, const GemmProblem& problem, const TileSpec& wanted) {
-  CatalogueTile nearest{};
-  double best = std::numeric_limits<double>::infinity();
-  for (const CatalogueTile& tile : gpu_tiles(device.arch)) {
-    const double distance = ratio(tile.m, wanted.m) * ratio(tile.n, wanted.n) * ratio(tile.k, wanted.k);
-    if (distance >= best) continue;
-    best = distance;
-    nearest = tile;
-  }
-  nearest.m = wanted.m;
-  nearest.n = wanted.n;
-  nearest.k = wanted.k;
-  Schedule s = base_schedule(device, problem, nearest);
+  Schedule s = device.arch == Arch::sm_90 ? sm90_schedule(nearest_of(kSm90Tiles, wanted), problem.epilogue)
+                                          : base_schedule(device, problem, nearest_of(kSm120Tiles, wanted));
+  s.tile_m = wanted.m;
+  s.tile_n = wanted.n;
+  s.tile_k = wanted.k;
   s.stages = wanted.stages > 0 ? wanted.stages : std::max(2, schedule::largest_stages(device, s));
   return s;
 }
@@ -117,8 +116,10 @@ Schedule gpu_schedule_for_tile(const Device& device, const GemmProblem& problem,
 
 std::vector<Schedule> candidates(const Device& device, const GemmProblem& problem) {
   if (device.arch == Arch::cpu) return cpu_candidates(problem);
+  if (device.arch == Arch::sm_90) return sm90_candidates(problem.epilogue);
   std::vector<Schedule> all;
-  for (const CatalogueTile& tile : gpu_tiles(device.arch)) {
+  if (kernel_arch(device.arch) != Arch::sm_120) return all;
+  for (const CatalogueTile& tile : kSm120Tiles) {
     Schedule base = base_schedule(device, problem, tile);
     add_tile(device, problem, base, all);
     if (!tile.pingpong) continue;
@@ -143,8 +144,11 @@ bool in_catalogue(const Schedule& s) {
       return c.mma == s.mma && c.tile_m == s.tile_m && c.tile_n == s.tile_n && c.tile_k == s.tile_k;
     });
   }
-  const auto tiles = gpu_tiles(s.arch);
-  return std::any_of(tiles.begin(), tiles.end(), [&](const CatalogueTile& tile) {
+  if (s.arch == Arch::sm_90) {
+    const auto built = sm90_candidates(s.epilogue);
+    return std::find(built.begin(), built.end(), s) != built.end();
+  }
+  return std::any_of(kSm120Tiles.begin(), kSm120Tiles.end(), [&](const CatalogueTile& tile) {
     return tile.m == s.tile_m && tile.n == s.tile_n && tile.k == s.tile_k &&
            (tile.pingpong || s.roles.consumers == Consumers::cooperative);
   });

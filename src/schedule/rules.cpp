@@ -1,6 +1,7 @@
 // The legality rules, each with its reason code, and the nearest schedule that passes them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <limits>
@@ -93,7 +94,8 @@ std::optional<Rejection> broken_rule(const Device& device, const Schedule& s) {
   }
   if (!in_catalogue(s)) {
     return reason(RejectionCode::tile_not_in_catalogue,
-                  fmt::format("{} fits with {} B, but no {} kernel is built for it", tile_of(s),
+                  fmt::format("{}{} fits with {} B, but no {} kernel is built for it", tile_of(s),
+                              s.arch == Arch::sm_90 ? fmt::format(" with {} stages", s.stages) : "",
                               grouped(shared_memory(s).total), to_string(s.arch)));
   }
   return gpu ? reject_residency(device, s) : std::nullopt;
@@ -107,7 +109,9 @@ std::optional<Schedule> nearest_tile(const Device& device, const GemmProblem& pr
   std::optional<Schedule> best;
   double best_distance = std::numeric_limits<double>::infinity();
   for (const Schedule& candidate : candidates(device, problem)) {
-    if (candidate.split.kind != SplitKind::none || candidate.ctas_per_sm != 1) continue;
+    // Elsewhere each tile comes unsplit and once a SM too; the kernels of SM90 are what they are.
+    const bool variant = candidate.split.kind != SplitKind::none || candidate.ctas_per_sm != 1;
+    if (variant && candidate.arch != Arch::sm_90) continue;
     if (candidate.roles.consumers != s.roles.consumers && !on_cpu(s.mma)) continue;
     const double distance =
         ratio(candidate.tile_m, s.tile_m) * ratio(candidate.tile_n, s.tile_n) * ratio(candidate.tile_k, s.tile_k);
@@ -172,6 +176,12 @@ std::optional<Rejection> reject(const Device& device, const GemmProblem& problem
     return reason(
         RejectionCode::no_fp4_mma,
         "no FP4 MMA on sm_90: w4a4 needs compute capability 10.0 or newer; w4a16 decodes the weights to bf16");
+  }
+  const bool epilogue_built =
+      std::find(kSm90Epilogues.begin(), kSm90Epilogues.end(), problem.epilogue) != kSm90Epilogues.end();
+  if (arch == Arch::sm_90 && !epilogue_built) {
+    return reason(RejectionCode::precision_not_built,
+                  fmt::format("no sm_90 kernel ends in {}: activations stay bf16 there", to_string(problem.epilogue)));
   }
   if (arch == Arch::sm_120 && problem.precision == Precision::w4a16) {
     return reason(RejectionCode::precision_not_built,

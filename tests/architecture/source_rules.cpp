@@ -38,7 +38,7 @@ const std::map<std::string_view, Names>& public_headers() {
       {"schedule",
        {"arch.hpp", "bottleneck.hpp", "catalogue.hpp", "cost.hpp", "cutlass.hpp", "cutlass_render.hpp",
         "cutlass_rows.hpp", "device.hpp", "peer_stacks.hpp", "plan_render.hpp", "planner.hpp", "problem.hpp",
-        "published.hpp", "rejection.hpp", "schedule.hpp", "shared_memory.hpp", "targets.hpp"}},
+        "published.hpp", "rejection.hpp", "schedule.hpp", "shared_memory.hpp", "sm90_catalogue.hpp", "targets.hpp"}},
       {"checkpoint", {"checkpoint.hpp", "checkpoint_report.hpp", "quantize.hpp", "safetensors.hpp"}},
       {"inspect", {"binary_images.hpp", "binary_verdict.hpp", "kernel_name.hpp"}},
       {"cpu", {"cpu_backend.hpp"}},

@@ -76,7 +76,7 @@ TEST_F(GroupedGemmOnDevice, AddressesRowsPastTwoToTheThirtyOneElements) {
   require(cudaMemGetInfo(&free_bytes, &total));
   if (free_bytes < static_cast<std::size_t>(3 * rows * k))
     GTEST_SKIP() << "not enough device memory for 4.3 GB of rows";
-  const auto found = sm90::find_gemm(sm90::schedule_of(sm90::kBuiltTiles[1], Epilogue::bf16));
+  const auto found = sm90::find_gemm(sm90_schedule(kSm90Tiles[1], Epilogue::bf16));
   ASSERT_TRUE(found);
   const DeviceMemory x(rows * k * 2);
   x.fill(0);
@@ -132,7 +132,7 @@ TEST_F(GroupedGemmOnDevice, AddressesRowsPastTwoToTheThirtyOneElements) {
 }
 
 TEST_F(GroupedGemmOnDevice, RefusesWhatItCannotRunAndStaysUsable) {
-  const BuiltGemm& gemm = built_gemms()[sm90::kBuiltEpilogues.size()];
+  const BuiltGemm& gemm = built_gemms()[kSm90Epilogues.size()];
   ASSERT_EQ(gemm.schedule.split.kind, SplitKind::stream_k);
   sm90::GemmParams params;
   params.experts = 1;

@@ -25,22 +25,22 @@ std::string report_of(std::size_t tile) {
 
 TEST(PtxasReport, NamesEveryKernelWithoutSpillsAndWithTheRegistersOfItsSchedule) {
   const std::regex used("Used ([0-9]+) registers[^\\n]*");
-  for (std::size_t tile = 0; tile < kBuiltTiles.size(); ++tile) {
+  for (std::size_t tile = 0; tile < kSm90Tiles.size(); ++tile) {
     const std::string report = report_of(tile);
     int kernels = 0;
     for (std::sregex_iterator match(report.begin(), report.end(), used); match != std::sregex_iterator(); ++match) {
       ++kernels;
-      EXPECT_EQ(std::stoi((*match)[1]), launch_registers(schedule_of(kBuiltTiles[tile], Epilogue::bf16))) << tile;
+      EXPECT_EQ(std::stoi((*match)[1]), launch_registers(sm90_schedule(kSm90Tiles[tile], Epilogue::bf16))) << tile;
       EXPECT_EQ(match->str().find("smem"), std::string::npos) << "static shared memory: " << match->str();
     }
-    EXPECT_EQ(kernels, static_cast<int>(kBuiltEpilogues.size())) << "tile " << tile;
+    EXPECT_EQ(kernels, static_cast<int>(kSm90Epilogues.size())) << "tile " << tile;
     EXPECT_EQ(report.find("C75"), std::string::npos) << "serialised wgmma in tile " << tile;
     EXPECT_FALSE(std::regex_search(report, std::regex("[1-9][0-9]* bytes spill"))) << tile;
   }
 }
 
 TEST(PtxasReport, IsOfAsManyTilesAsAreBuiltAndEachFitsABlock) {
-  EXPECT_EQ(built_gemms().size(), kBuiltTiles.size() * kBuiltEpilogues.size());
+  EXPECT_EQ(built_gemms().size(), kSm90Tiles.size() * kSm90Epilogues.size());
   for (const BuiltGemm& gemm : built_gemms()) {
     EXPECT_LE(shared_memory(gemm.schedule).total, smem_per_block(Arch::sm_90)) << describe(gemm.schedule);
     EXPECT_EQ(find_gemm(gemm.schedule).value(), &gemm);

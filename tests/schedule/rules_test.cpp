@@ -137,8 +137,8 @@ TEST(Rules, CompareACpusWorkingSetWithItsL2) {
   EXPECT_EQ(rejection->nearest->tile_k, 512);
 }
 
-TEST(Rules, LeaveEachCatalogueTileAtLeastTwoStages) {
-  for (const char* name : {"h200", "rtx-pro-6000-server", "gb10"}) {
+TEST(Rules, LeaveEachSm120TileAtLeastTwoStages) {
+  for (const char* name : {"rtx-pro-6000-server", "gb10"}) {
     const Device d = device(name);
     for (const Epilogue epilogue : {Epilogue::bf16, Epilogue::finalize, Epilogue::gated_bf16, Epilogue::gated_nvfp4}) {
       std::map<std::tuple<int, int, int>, int> most;
@@ -147,10 +147,37 @@ TEST(Rules, LeaveEachCatalogueTileAtLeastTwoStages) {
         int& stages = most[{s.tile_m, s.tile_n, s.tile_k}];
         stages = std::max(stages, s.stages);
       }
-      EXPECT_EQ(most.size(), d.arch == Arch::sm_90 ? kSm90Tiles.size() : kSm120Tiles.size()) << name;
+      EXPECT_EQ(most.size(), kSm120Tiles.size()) << name;
       for (const auto& [shape, stages] : most) EXPECT_GE(stages, 2) << name << " " << std::get<0>(shape);
     }
   }
+}
+
+TEST(Rules, PassEverySm90KernelThatIsBuilt) {
+  for (const char* name : {"h100", "h200"}) {
+    const Device d = device(name);
+    for (const Epilogue epilogue : kSm90Epilogues) {
+      const auto all = candidates(d, problem_of(d, epilogue));
+      EXPECT_EQ(all.size(), kSm90Tiles.size());
+      for (const Schedule& s : all) EXPECT_FALSE(reject(d, problem_of(d, epilogue), s)) << describe(s);
+    }
+  }
+}
+
+TEST(Rules, RefuseWhatNoSm90KernelIsBuiltFor) {
+  const Device d = device("h200");
+  const auto ends_in_nvfp4 = reject(d, problem_of(d, Epilogue::gated_nvfp4));
+  ASSERT_TRUE(ends_in_nvfp4);
+  EXPECT_EQ(ends_in_nvfp4->code, RejectionCode::precision_not_built);
+
+  Schedule fewer_stages = sm90_schedule(kSm90Tiles[6], Epilogue::bf16);
+  fewer_stages.stages = 2;
+  const auto rejection = reject(d, problem_of(d, Epilogue::bf16), fewer_stages);
+  ASSERT_TRUE(rejection);
+  EXPECT_EQ(rejection->code, RejectionCode::tile_not_in_catalogue);
+  EXPECT_NE(rejection->message.find("256x64x256 with 2 stages fits with"), std::string::npos) << rejection->message;
+  ASSERT_TRUE(rejection->nearest);
+  EXPECT_EQ(*rejection->nearest, sm90_schedule(kSm90Tiles[6], Epilogue::bf16));
 }
 
 TEST(Rules, LetNoCandidatePassThatDoesNotFitAndNameOneThatDoes) {
@@ -158,7 +185,7 @@ TEST(Rules, LetNoCandidatePassThatDoesNotFitAndNameOneThatDoes) {
     const Device d = device(*rc::gen::element<std::string>("h200", "rtx-5080", "gb10"));
     const int rows = *rc::gen::inRange(1, 2000);
     const int groups = *rc::gen::inRange(1, 257);
-    const auto epilogue = *rc::gen::element(Epilogue::bf16, Epilogue::finalize, Epilogue::gated_nvfp4);
+    const auto epilogue = *rc::gen::element(Epilogue::bf16, Epilogue::finalize, Epilogue::gated_bf16);
     const auto n = 16 * *rc::gen::inRange(1, 500);
     const auto k = 16 * *rc::gen::inRange(1, 500);
     const auto problem = grouped_gemm(groups, rows, n, k, default_precision(d.arch), epilogue);

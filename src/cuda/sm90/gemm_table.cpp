@@ -55,7 +55,7 @@ Status check_units(const Schedule& s, const GemmParams& p, std::int64_t rows) {
 
 std::span<const BuiltGemm> built_gemms() {
   static const std::vector<BuiltGemm> all =
-      join_tiles(std::make_integer_sequence<int, static_cast<int>(kBuiltTiles.size())>());
+      join_tiles(std::make_integer_sequence<int, static_cast<int>(kSm90Tiles.size())>());
   return all;
 }
 

@@ -1,4 +1,4 @@
-// The kernels of one tile of kBuiltTiles, number TILEWRIGHT_TILE: compiled once for each, so that builds run in
+// The kernels of one tile of kSm90Tiles, number TILEWRIGHT_TILE: compiled once for each, so that builds run in
 // parallel and a changed tile rebuilds alone.
 #include "cuda/sm90/launch.cuh"
 
@@ -7,14 +7,14 @@ namespace {
 
 template <int... kEpilogues>
 constexpr std::array<BuiltGemm, sizeof...(kEpilogues)> build(std::integer_sequence<int, kEpilogues...> /*epilogues*/) {
-  return {built_gemm<schedule_of(kBuiltTiles[TILEWRIGHT_TILE], kBuiltEpilogues[kEpilogues])>()...};
+  return {built_gemm<sm90_schedule(kSm90Tiles[TILEWRIGHT_TILE], kSm90Epilogues[kEpilogues])>()...};
 }
 
 }  // namespace
 
 template <>
 std::span<const BuiltGemm> gemms_of_tile<TILEWRIGHT_TILE>() {
-  static constexpr auto kGemms = build(std::make_integer_sequence<int, static_cast<int>(kBuiltEpilogues.size())>());
+  static constexpr auto kGemms = build(std::make_integer_sequence<int, static_cast<int>(kSm90Epilogues.size())>());
   return kGemms;
 }
 

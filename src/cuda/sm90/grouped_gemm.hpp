@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <span>
 
-#include "cuda/sm90/built_tiles.hpp"
 #include "cuda/sm90/gemm_params.hpp"
 #include "tilewright/result.hpp"
 #include "tilewright/schedule.hpp"
+#include "tilewright/sm90_catalogue.hpp"
 
 namespace tilewright::cuda::sm90 {
 
@@ -22,7 +22,7 @@ struct BuiltGemm {
   cudaError_t (*launch)(const GemmParams& params, int blocks, bool dependent, cudaStream_t stream);
 };
 
-/// The four epilogues of tile `kTile` of kBuiltTiles; each is a translation unit of its own (gemms.cu).
+/// The four epilogues of tile `kTile` of kSm90Tiles; each is a translation unit of its own (gemms.cu).
 template <int kTile>
 std::span<const BuiltGemm> gemms_of_tile();
 
