@@ -199,6 +199,7 @@ TEST(Plan, CoversBatchesFromOneTokenToPrefillWhereGpusAreGivenAndTokensAreNot) {
   ASSERT_EQ(answer["bottlenecks"].size(), 6U);
   EXPECT_EQ(answer["bottlenecks"][0]["tokens"], 1);
   EXPECT_EQ(answer["bottlenecks"][5]["tokens"], 16384);
+  EXPECT_EQ(answer["bottlenecks"][0]["finding"].get<std::string>().rfind("1 token, 1.0 rows", 0), 0U);
   const std::string finding = answer["bottlenecks"][2]["finding"];
   EXPECT_NE(finding.find("16.0 rows an expert: bound by weights"), std::string::npos) << finding;
 }

@@ -11,8 +11,8 @@ namespace {
 // The answer in one sentence.
 std::string finding(const LayerBottleneck& layer) {
   std::string text = fmt::format(
-      "{} tokens, {:.1f} rows an expert: bound by {}; exchanges take {:.0f}% of the time; {:.1f}% of the dense peak",
-      layer.tokens, layer.rows_per_expert, to_string(layer.bound), 100.0 * layer.communication_us / layer.total_us,
+      "{} token{}, {:.1f} rows an expert: bound by {}; exchanges take {:.0f}% of the time; {:.1f}% of the dense peak",
+      layer.tokens, layer.tokens == 1 ? "" : "s", layer.rows_per_expert, to_string(layer.bound), 100.0 * layer.communication_us / layer.total_us,
       100.0 * layer.peak_share);
   if (!layer.changes.empty() && layer.changes.front().throughput > 1.0) {
     const LayerChange& best = layer.changes.front();
