@@ -36,10 +36,9 @@ inline constexpr std::array<CatalogueTile, 12> kSm120Tiles = {{
     {128, 64, 256, 8, true},
 }};
 
-/// CPU: strips of 16 weight rows, token tiles that fit the vector registers.
+/// CPU: strips of 16 weight rows, streamed a group of 64 k at a time or expanded; the rest is of the device (CpuWalks).
 inline constexpr int kCpuTileM = 16;
-inline constexpr std::array<int, 4> kCpuTokenTiles = {1, 2, 3, 4};
-inline constexpr std::array<int, 3> kCpuPanels = {256, 512, 1024};
+inline constexpr int kCpuStreamK = 64;
 
 /// Every schedule to consider for a problem on a device. SM90: those of the kernels that are built
 /// (sm90_catalogue.hpp). SM120, legal or not: each tile with stage counts from two to the first that is too many, with
@@ -49,7 +48,7 @@ std::vector<Schedule> candidates(const Device& device, const GemmProblem& proble
 /// A schedule for any tile, with the roles that the nearest catalogue tile has: what --why-not asks about.
 Schedule schedule_for_tile(const Device& device, const GemmProblem& problem, const TileSpec& tile);
 
-/// Whether a schedule is in its architecture's catalogue: as it is on SM90, by its tile (m, n, k) elsewhere.
-bool in_catalogue(const Schedule& schedule);
+/// Whether a schedule is in the device's catalogue: as it is on SM90, by its tile (m, n, k) elsewhere.
+bool in_catalogue(const Device& device, const Schedule& schedule);
 
 }  // namespace tilewright

@@ -51,6 +51,9 @@ class CpuMeter {
   /// Multiply-adds of that instruction for one multiply-add of the layer: w4a16 on int8 dot products takes two.
   [[nodiscard]] int dots_per_mac(Precision precision) const;
 
+  /// How the backend goes over the weights, and for how many rows it takes which way.
+  [[nodiscard]] CpuWalks walks(Precision precision) const;
+
   [[nodiscard]] std::string isa() const;
   [[nodiscard]] int threads() const;
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tilewright/arch.hpp"
+#include "tilewright/precision.hpp"
 #include "tilewright/result.hpp"
 
 namespace tilewright {
@@ -19,6 +20,23 @@ struct TensorRates {
 };
 
 /// A CPU as the CPU backend found and measured it.
+/// How the kernels of one precision go over an expert's weights, and when the backend takes which way: `cpu_stream`
+/// decodes them anew for every few rows, `cpu_panel` expands a part of K once for all rows. Tuned for each instruction
+/// set (docs/kernels/cpu.md).
+struct CpuWalks {
+  int stream_rows = 4;   ///< token rows that cpu_stream decodes weights for
+  int stream_limit = 4;  ///< rows of an active expert, on average, up to which cpu_stream is the faster one
+  int panel_rows = 4;    ///< token rows that cpu_panel multiplies at a time
+  int panel_k = 512;     ///< K of a panel
+
+  /// Whether `rows` rows over `active` experts are streamed: the backend and the planner both ask this.
+  [[nodiscard]] constexpr bool streams(std::int64_t rows, std::int64_t active) const {
+    return rows <= active * stream_limit;
+  }
+
+  friend constexpr bool operator==(const CpuWalks&, const CpuWalks&) = default;
+};
+
 struct CpuFacts {
   std::string isa;            ///< the instruction set tier in use, e.g. "avx512_vnni"
   int cores = 1;              ///< threads that run kernels
@@ -27,6 +45,12 @@ struct CpuFacts {
   double read_GBps = 0.0;     ///< measured read bandwidth, all cores
   double macs_w4a4 = 0.0;     ///< measured multiply-adds a second, all cores, by the instruction of w4a4
   double macs_w4a16 = 0.0;    ///< the same for w4a16
+  CpuWalks walks_w4a4;
+  CpuWalks walks_w4a16;
+
+  [[nodiscard]] const CpuWalks& walks(Precision precision) const {
+    return precision == Precision::w4a4 ? walks_w4a4 : walks_w4a16;
+  }
 };
 
 /// One device. Times that the planner predicts come from these numbers and from the constants in cost.hpp alone.

@@ -25,6 +25,7 @@ enum class RejectionCode : std::uint8_t {
   tile_not_in_catalogue,  ///< it would fit, but no kernel is built for the tile
   register_budget,        ///< [registers of a consumer thread, what it may have]
   smem_over_sm,           ///< too many resident blocks [bytes of all of them, what the SM has]
+  rows_suit_other_walk,   ///< on a CPU the backend streams few rows and expands for many [rows an expert, the limit]
 };
 const char* to_string(RejectionCode code);
 Result<RejectionCode> parse_rejection_code(const std::string& name);

@@ -146,12 +146,11 @@ Status CpuExperts::State::quantize_inputs(const bf16* x, const RoutedTokens& rou
   return {};
 }
 
-/// Expanding pays where an expert has more rows than one call of stream_dot takes, on average.
 void CpuExperts::State::choose_walk() {
   std::int64_t active = 0;
   for (int e = 0; e < packed.size(); ++e) active += slots.rows(e) > 0 ? 1 : 0;
-  const bool few = static_cast<std::int64_t>(slots.sorted.size()) <= active * kernels->stream_limit;
-  walk = few ? WeightWalk::stream : WeightWalk::panel;
+  const bool streams = walks_of(*kernels).streams(static_cast<std::int64_t>(slots.sorted.size()), active);
+  walk = streams ? WeightWalk::stream : WeightWalk::panel;
 }
 
 void CpuExperts::State::plan_gemm1() {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "cpu/isa.hpp"
+#include "cpu/kernels.hpp"
 #include "tilewright/activation.hpp"
 #include "tilewright/expert_weights.hpp"
 #include "tilewright/float_types.hpp"
@@ -18,8 +19,8 @@ namespace tilewright::cpu {
 struct CpuExpertsOptions {
   Precision precision = Precision::w4a16;
   IsaTier tier = IsaTier::portable;
-  int threads = 1;    ///< more than the process may use are as many as it may
-  int panel_k = 512;  ///< K of an expanded weight panel (Schedule::tile_k of cpu_panel); a multiple of 64
+  int threads = 1;        ///< more than the process may use are as many as it may
+  int panel_k = kPanelK;  ///< K of an expanded weight panel; a multiple of 64
 };
 
 /// The packed experts of one layer with everything that a run needs. A run allocates only while its sizes grow, and

@@ -12,6 +12,7 @@
 #include "cpu/isa.hpp"
 #include "cpu/row_kernels.hpp"
 #include "cpu/tile_layout.hpp"
+#include "tilewright/device.hpp"
 #include "tilewright/precision.hpp"
 
 namespace tilewright::cpu {
@@ -51,6 +52,15 @@ struct KernelSet {
   GatherTiles gather_tiles = nullptr;
   TileDot tile_dot = nullptr;
 };
+
+/// K of an expanded panel: with what the rows have of it, as much as stays in L1 (docs/kernels/cpu.md).
+inline constexpr int kPanelK = 512;
+
+/// The ways over the weights, as the planner has them. Tiles keep two groups of K expanded.
+constexpr CpuWalks walks_of(const KernelSet& kernels) {
+  return {kernels.stream_rows, kernels.stream_limit, kernels.panel_rows,
+          kernels.tile_dot != nullptr ? 2 * kGroupK : kPanelK};
+}
 
 struct KernelTable {
   IsaTier tier = IsaTier::portable;

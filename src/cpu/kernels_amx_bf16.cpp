@@ -265,6 +265,7 @@ template <int kPlanes>
 constexpr KernelSet with_tiles() {
   KernelSet set = integer_kernels<true, kPlanes>();
   set.panel_format = RowFormat::bf16_tile;
+  set.panel_rows = kBlocksAPass * kTileRows;
   set.stream_limit = kPlanes == 1 ? 4 : 2;  // where tiles take over: docs/kernels/cpu.md
   set.dot_instruction = "tdpbf16ps";
   set.dots_per_mac = 1;

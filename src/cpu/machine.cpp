@@ -143,6 +143,8 @@ std::string CpuMeter::dot_instruction(Precision precision) const {
 
 int CpuMeter::dots_per_mac(Precision precision) const { return cpu::kernels(state_->tier).of(precision).dots_per_mac; }
 
+CpuWalks CpuMeter::walks(Precision precision) const { return cpu::walks_of(cpu::kernels(state_->tier).of(precision)); }
+
 std::string CpuMeter::isa() const { return cpu::to_string(state_->tier); }
 int CpuMeter::threads() const { return state_->threads; }
 
@@ -161,6 +163,8 @@ Result<Device> this_cpu(const CpuOptions& options) {
     facts.macs_w4a16 =
         std::max(facts.macs_w4a16, meter.dot_rate(Precision::w4a16) / meter.dots_per_mac(Precision::w4a16));
   }
+  facts.walks_w4a4 = meter.walks(Precision::w4a4);
+  facts.walks_w4a16 = meter.walks(Precision::w4a16);
   return cpu_device(facts);
 }
 

@@ -28,24 +28,22 @@ std::vector<Schedule> sm90_candidates(Epilogue epilogue) {
   return all;
 }
 
-Schedule cpu_schedule(const GemmProblem& problem, Mma mma, int tile_n, int tile_k) {
+Schedule cpu_schedule(const Device& device, Precision precision, Mma mma) {
+  const CpuWalks& walks = device.cpu.walks(precision);
   Schedule s;
-  s.precision = problem.precision;
+  s.precision = precision;
   s.mma = mma;
   s.tile_m = kCpuTileM;
-  s.tile_n = tile_n;
-  s.tile_k = tile_k;
+  s.tile_n = mma == Mma::cpu_stream ? walks.stream_rows : walks.panel_rows;
+  s.tile_k = mma == Mma::cpu_stream ? kCpuStreamK : walks.panel_k;
   s.roles = {0, 1, Consumers::cooperative};
-  s.epilogue = problem.epilogue;
   return s;
 }
 
-std::vector<Schedule> cpu_candidates(const GemmProblem& problem) {
-  std::vector<Schedule> all;
-  for (const int tile_n : kCpuTokenTiles) {
-    all.push_back(cpu_schedule(problem, Mma::cpu_stream, tile_n, kCpuPanels.front()));
-  }
-  for (const int panel : kCpuPanels) all.push_back(cpu_schedule(problem, Mma::cpu_panel, kCpuTokenTiles.back(), panel));
+std::vector<Schedule> cpu_candidates(const Device& device, const GemmProblem& problem) {
+  std::vector<Schedule> all = {cpu_schedule(device, problem.precision, Mma::cpu_stream),
+                               cpu_schedule(device, problem.precision, Mma::cpu_panel)};
+  for (Schedule& s : all) s.epilogue = problem.epilogue;
   return all;
 }
 
@@ -115,7 +113,7 @@ Schedule gpu_schedule_for_tile(const Device& device, const GemmProblem& problem,
 }  // namespace
 
 std::vector<Schedule> candidates(const Device& device, const GemmProblem& problem) {
-  if (device.arch == Arch::cpu) return cpu_candidates(problem);
+  if (device.arch == Arch::cpu) return cpu_candidates(device, problem);
   if (device.arch == Arch::sm_90) return sm90_candidates(problem.epilogue);
   std::vector<Schedule> all;
   if (kernel_arch(device.arch) != Arch::sm_120) return all;
@@ -131,18 +129,20 @@ std::vector<Schedule> candidates(const Device& device, const GemmProblem& proble
 
 Schedule schedule_for_tile(const Device& device, const GemmProblem& problem, const TileSpec& tile) {
   if (device.arch != Arch::cpu) return gpu_schedule_for_tile(device, problem, tile);
-  const Mma mma = tile.n >= problem.rows.max() ? Mma::cpu_stream : Mma::cpu_panel;
-  Schedule s = cpu_schedule(problem, mma, tile.n, tile.k);
+  const CpuWalks& walks = device.cpu.walks(problem.precision);
+  const bool streams = tile.n == walks.stream_rows && tile.k == kCpuStreamK;
+  Schedule s = cpu_schedule(device, problem.precision, streams ? Mma::cpu_stream : Mma::cpu_panel);
+  s.epilogue = problem.epilogue;
   s.tile_m = tile.m;
+  s.tile_n = tile.n;
+  s.tile_k = tile.k;
   return s;
 }
 
-bool in_catalogue(const Schedule& s) {
+bool in_catalogue(const Device& device, const Schedule& s) {
   if (on_cpu(s.mma)) {
-    const auto candidates_of = cpu_candidates({});
-    return std::any_of(candidates_of.begin(), candidates_of.end(), [&](const Schedule& c) {
-      return c.mma == s.mma && c.tile_m == s.tile_m && c.tile_n == s.tile_n && c.tile_k == s.tile_k;
-    });
+    const Schedule built = cpu_schedule(device, s.precision, s.mma);
+    return built.tile_m == s.tile_m && built.tile_n == s.tile_n && built.tile_k == s.tile_k;
   }
   if (s.arch == Arch::sm_90) {
     const auto built = sm90_candidates(s.epilogue);

@@ -141,6 +141,13 @@ Json to_json(const Device& device, const GemmPlan& plan, bool all) {
   return json;
 }
 
+Json to_json(const CpuWalks& walks) {
+  return {{"stream_rows", walks.stream_rows},
+          {"stream_limit", walks.stream_limit},
+          {"panel_rows", walks.panel_rows},
+          {"panel_k", walks.panel_k}};
+}
+
 Json to_json(const Device& device) {
   Json json = {{"name", device.name},
                {"title", device.title},
@@ -161,7 +168,9 @@ Json to_json(const Device& device) {
                    {"l2_bytes", cpu.l2_bytes},
                    {"read_GBps", cpu.read_GBps},
                    {"macs_w4a4", cpu.macs_w4a4},
-                   {"macs_w4a16", cpu.macs_w4a16}};
+                   {"macs_w4a16", cpu.macs_w4a16},
+                   {"walks_w4a4", to_json(cpu.walks_w4a4)},
+                   {"walks_w4a16", to_json(cpu.walks_w4a16)}};
   }
   return json;
 }

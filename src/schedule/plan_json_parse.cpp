@@ -204,6 +204,15 @@ Result<GemmPlan> read_gemm_plan(const Device& device, const Fields& fields) {
   return plan;
 }
 
+Result<CpuWalks> read_walks(const Fields& fields) {
+  CpuWalks walks;
+  TILEWRIGHT_ASSIGN(walks.stream_rows, fields.small("stream_rows", 1, 1 << 10));
+  TILEWRIGHT_ASSIGN(walks.stream_limit, fields.small("stream_limit", 1, 1 << 10));
+  TILEWRIGHT_ASSIGN(walks.panel_rows, fields.small("panel_rows", 1, 1 << 10));
+  TILEWRIGHT_ASSIGN(walks.panel_k, fields.small("panel_k", 1, 1 << 20));
+  return walks;
+}
+
 Result<Device> read_cpu(const Fields& fields) {
   TILEWRIGHT_ASSIGN(const Fields cpu, fields.object("cpu"));
   CpuFacts facts;
@@ -214,6 +223,10 @@ Result<Device> read_cpu(const Fields& fields) {
   TILEWRIGHT_ASSIGN(facts.read_GBps, cpu.number("read_GBps", 1e-3, 1e9));
   TILEWRIGHT_ASSIGN(facts.macs_w4a4, cpu.number("macs_w4a4", 1.0, 1e18));
   TILEWRIGHT_ASSIGN(facts.macs_w4a16, cpu.number("macs_w4a16", 1.0, 1e18));
+  TILEWRIGHT_ASSIGN(const Fields w4a4, cpu.object("walks_w4a4"));
+  TILEWRIGHT_ASSIGN(facts.walks_w4a4, read_walks(w4a4));
+  TILEWRIGHT_ASSIGN(const Fields w4a16, cpu.object("walks_w4a16"));
+  TILEWRIGHT_ASSIGN(facts.walks_w4a16, read_walks(w4a16));
   return cpu_device(facts);
 }
 

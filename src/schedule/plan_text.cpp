@@ -27,7 +27,9 @@ void add_memory(std::string& text, const Device& device, const Schedule& schedul
 }
 
 void add_candidates(std::string& text, const GemmPlan& plan) {
-  append_wrapped(text, "all", fmt::format("{} legal candidates, best first", plan.ranked.size()));
+  append_wrapped(text, "all",
+                 plan.ranked.size() == 1 ? std::string("1 legal candidate")
+                                         : fmt::format("{} legal candidates, best first", plan.ranked.size()));
   for (const Candidate& candidate : plan.ranked) {
     fmt::format_to(Out(text), "            {:>10} us  {:<8}{:>9} B  {}\n",
                    schedule::microseconds(candidate.cost.predicted_us), to_string(candidate.cost.bound),

@@ -23,6 +23,7 @@ const char* meaning(RejectionCode code) {
     case RejectionCode::tile_not_in_catalogue: return "it fits, but no kernel is built for the tile";
     case RejectionCode::register_budget: return "more registers than a thread may have";
     case RejectionCode::smem_over_sm: return "the resident blocks need more shared memory than the SM has";
+    case RejectionCode::rows_suit_other_walk: return "the other way over the weights is faster for as many rows";
   }
   return "";
 }
@@ -113,9 +114,7 @@ std::string sm_words(const Schedule& schedule, const Cost& cost) {
 }
 
 std::string tile_words(const Schedule& schedule, const Cost& cost) {
-  if (on_cpu(schedule.mma)) {
-    return fmt::format("{}; {}% of the token columns hold rows", grouped(cost.tiles), percent(cost.token_fill));
-  }
+  if (on_cpu(schedule.mma)) return grouped(cost.tiles);
   return fmt::format("{} in {:.2f} waves, {}% full; {}% of the token columns hold rows", grouped(cost.tiles),
                      cost.waves, percent(cost.wave_efficiency), percent(cost.token_fill));
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 
@@ -17,10 +18,10 @@ namespace {
 
 using schedule::grouped;
 
-constexpr schedule::EnumNames<11> kCodeNames = {
+constexpr schedule::EnumNames<12> kCodeNames = {
     "no_kernels_for_arch",   "no_fp4_mma",      "precision_not_built", "k_not_multiple_of_16",
     "stages_below_two",      "smem_over_limit", "working_set_over_l2", "cluster_not_supported",
-    "tile_not_in_catalogue", "register_budget", "smem_over_sm"};
+    "tile_not_in_catalogue", "register_budget", "smem_over_sm",        "rows_suit_other_walk"};
 
 Rejection reason(RejectionCode code, std::string message, std::int64_t needs = 0, std::int64_t limit = 0) {
   return {std::nullopt, code, needs, limit, std::move(message), std::nullopt};
@@ -92,13 +93,31 @@ std::optional<Rejection> broken_rule(const Device& device, const Schedule& s) {
         fmt::format("{} in clusters of {}: each block loads its own tiles, so clusters are 1", tile_of(s), s.cluster),
         s.cluster, 1);
   }
-  if (!in_catalogue(s)) {
+  if (!in_catalogue(device, s)) {
     return reason(RejectionCode::tile_not_in_catalogue,
                   fmt::format("{}{} fits with {} B, but no {} kernel is built for it", tile_of(s),
                               s.arch == Arch::sm_90 ? fmt::format(" with {} stages", s.stages) : "",
                               grouped(shared_memory(s).total), to_string(s.arch)));
   }
   return gpu ? reject_residency(device, s) : std::nullopt;
+}
+
+// The backend has one way over the weights for a number of rows.
+std::optional<Rejection> reject_walk(const Device& device, const GemmProblem& problem, const Schedule& s) {
+  if (!on_cpu(s.mma)) return std::nullopt;
+  const CpuWalks& walks = device.cpu.walks(problem.precision);
+  const bool streams = walks.streams(problem.rows.total(), problem.rows.active());
+  if (streams == (s.mma == Mma::cpu_stream)) return std::nullopt;
+  return reason(RejectionCode::rows_suit_other_walk,
+                fmt::format("{} for {:.1f} rows an expert: {} {}, {} is faster on {}", to_string(s.mma),
+                            problem.rows.mean_active(), streams ? "up to" : "above", walks.stream_limit,
+                            to_string(streams ? Mma::cpu_stream : Mma::cpu_panel), device.cpu.isa),
+                static_cast<std::int64_t>(std::ceil(problem.rows.mean_active())), walks.stream_limit);
+}
+
+std::optional<Rejection> broken_rule(const Device& device, const GemmProblem& problem, const Schedule& s) {
+  if (auto broken = broken_rule(device, s)) return broken;
+  return reject_walk(device, problem, s);
 }
 
 // How many times larger or smaller one size is than the other.
@@ -116,7 +135,7 @@ std::optional<Schedule> nearest_tile(const Device& device, const GemmProblem& pr
     const double distance =
         ratio(candidate.tile_m, s.tile_m) * ratio(candidate.tile_n, s.tile_n) * ratio(candidate.tile_k, s.tile_k);
     const bool nearer = distance < best_distance || (distance == best_distance && candidate.stages > best->stages);
-    if (!nearer || broken_rule(device, candidate)) continue;
+    if (!nearer || broken_rule(device, problem, candidate)) continue;
     best = candidate;
     best_distance = distance;
   }
@@ -137,7 +156,7 @@ std::optional<Schedule> nearest_legal(const Device& device, const GemmProblem& p
       break;
     default: break;
   }
-  if (!broken_rule(device, changed)) return changed;
+  if (!broken_rule(device, problem, changed)) return changed;
   return nearest_tile(device, problem, s);
 }
 
@@ -198,7 +217,7 @@ std::optional<Rejection> reject(const Device& device, const GemmProblem& problem
 
 std::optional<Rejection> reject(const Device& device, const GemmProblem& problem, const Schedule& s) {
   if (auto rejection = reject(device, problem)) return rejection;
-  auto rejection = broken_rule(device, s);
+  auto rejection = broken_rule(device, problem, s);
   if (!rejection) return std::nullopt;
   rejection->schedule = s;
   rejection->nearest = nearest_legal(device, problem, s, rejection->code);

@@ -166,7 +166,7 @@ TEST(Cost, OfACpuIsBandwidthForOneRowAndDotProductsForMany) {
   const Device d = schedule_tests::cpu();
   const Plan one = plan(d, grouped_gemm(8, 1, 1536, 2048, Precision::w4a4).value()).value();
   EXPECT_EQ(chosen(one).schedule.mma, Mma::cpu_stream);
-  EXPECT_EQ(chosen(one).schedule.tile_n, 1);
+  EXPECT_EQ(chosen(one).schedule.tile_n, d.cpu.walks_w4a4.stream_rows);
   EXPECT_EQ(chosen(one).cost.bound, Bound::dram);
   const Plan many = plan(d, grouped_gemm(128, 32, 1536, 2048, Precision::w4a4).value()).value();
   EXPECT_EQ(chosen(many).schedule.mma, Mma::cpu_panel);

@@ -40,6 +40,8 @@ Device cpu() {
   facts.read_GBps = 50;
   facts.macs_w4a4 = 600e9;
   facts.macs_w4a16 = 300e9;
+  facts.walks_w4a4 = {4, 4, 8, 512};
+  facts.walks_w4a16 = {4, 2, 8, 512};
   return must(cpu_device(facts));
 }
 

@@ -126,15 +126,31 @@ TEST(Rules, RefuseAKThatIsNotWholeBlocks) {
 TEST(Rules, CompareACpusWorkingSetWithItsL2) {
   Device d = schedule_tests::cpu();
   const GemmProblem problem = grouped_gemm(8, 64, 1536, 2048, Precision::w4a16).value();
-  Schedule s = candidates(d, problem).back();
-  ASSERT_EQ(s.tile_k, 1024);
+  const Schedule s = candidates(d, problem).back();
+  ASSERT_EQ(s.mma, Mma::cpu_panel);
   EXPECT_FALSE(reject(d, problem, s));
-  d.smem_per_block = 32 << 10;
+  d.smem_per_block = 16 << 10;
   const auto rejection = reject(d, problem, s);
   ASSERT_TRUE(rejection);
   EXPECT_EQ(rejection->code, RejectionCode::working_set_over_l2);
-  ASSERT_TRUE(rejection->nearest);
-  EXPECT_EQ(rejection->nearest->tile_k, 512);
+  EXPECT_EQ(rejection->needs, shared_memory(s).total);
+  EXPECT_EQ(rejection->limit, 16 << 10);
+}
+
+TEST(Rules, LeaveACpuTheWayThatItsBackendTakesForAsManyRows) {
+  const Device d = schedule_tests::cpu();
+  const auto legal = [&](Precision precision, int rows) {
+    const GemmProblem problem = grouped_gemm(8, rows, 1536, 2048, precision).value();
+    std::vector<Mma> kinds;
+    for (const Schedule& s : candidates(d, problem)) {
+      if (!reject(d, problem, s)) kinds.push_back(s.mma);
+    }
+    return kinds;
+  };
+  EXPECT_EQ(legal(Precision::w4a4, 4), std::vector{Mma::cpu_stream});
+  EXPECT_EQ(legal(Precision::w4a4, 5), std::vector{Mma::cpu_panel});
+  EXPECT_EQ(legal(Precision::w4a16, 2), std::vector{Mma::cpu_stream});
+  EXPECT_EQ(legal(Precision::w4a16, 3), std::vector{Mma::cpu_panel});
 }
 
 TEST(Rules, LeaveEachSm120TileAtLeastTwoStages) {

@@ -55,11 +55,16 @@ TEST(WhyNot, GivesTheReasonOfTheWholeProblemWhereNothingRuns) {
 }
 
 TEST(WhyNot, ComparesTheKindsOfACpu) {
-  const WhyNot answer =
-      ask(schedule_tests::cpu(), grouped_gemm(8, 1, 1536, 2048, Precision::w4a4).value(), "16x4x1024");
-  ASSERT_TRUE(answer.candidate);
-  EXPECT_EQ(answer.candidate->schedule.mma, Mma::cpu_panel);
-  EXPECT_NE(answer.message.find("slower"), std::string::npos) << answer.message;
+  const GemmProblem problem = grouped_gemm(8, 1, 1536, 2048, Precision::w4a4).value();
+  const WhyNot panel = ask(schedule_tests::cpu(), problem, "16x8x512");
+  ASSERT_TRUE(panel.rejection);
+  EXPECT_EQ(panel.rejection->code, RejectionCode::rows_suit_other_walk);
+  EXPECT_NE(panel.message.find("cpu_panel for 1.0 rows an expert: up to 4, cpu_stream is faster on avx512_vnni"),
+            std::string::npos)
+      << panel.message;
+  const WhyNot other = ask(schedule_tests::cpu(), problem, "16x4x1024");
+  ASSERT_TRUE(other.rejection);
+  EXPECT_EQ(other.rejection->code, RejectionCode::tile_not_in_catalogue);
 }
 
 }  // namespace
