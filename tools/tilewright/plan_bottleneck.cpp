@@ -12,8 +12,8 @@ namespace {
 std::string finding(const LayerBottleneck& layer) {
   std::string text = fmt::format(
       "{} token{}, {:.1f} rows an expert: bound by {}; exchanges take {:.0f}% of the time; {:.1f}% of the dense peak",
-      layer.tokens, layer.tokens == 1 ? "" : "s", layer.rows_per_expert, to_string(layer.bound), 100.0 * layer.communication_us / layer.total_us,
-      100.0 * layer.peak_share);
+      layer.tokens, layer.tokens == 1 ? "" : "s", layer.rows_per_expert, to_string(layer.bound),
+      100.0 * layer.communication_us / layer.total_us, 100.0 * layer.peak_share);
   if (!layer.changes.empty() && layer.changes.front().throughput > 1.0) {
     const LayerChange& best = layer.changes.front();
     text += fmt::format("; {} would bring {:.0f}% more tokens a second", best.words, 100.0 * (best.throughput - 1.0));
