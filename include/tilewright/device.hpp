@@ -19,7 +19,6 @@ struct TensorRates {
   int bf16 = 0;
 };
 
-/// A CPU as the CPU backend found and measured it.
 /// How the kernels of one precision go over an expert's weights, and when the backend takes which way: `cpu_stream`
 /// decodes them anew for every few rows, `cpu_panel` expands a part of K once for all rows. Tuned for each instruction
 /// set (docs/kernels/cpu.md).
@@ -37,6 +36,7 @@ struct CpuWalks {
   friend constexpr bool operator==(const CpuWalks&, const CpuWalks&) = default;
 };
 
+/// A CPU as the CPU backend found and measured it.
 struct CpuFacts {
   std::string isa;            ///< the instruction set tier in use, e.g. "avx512_vnni"
   int cores = 1;              ///< threads that run kernels

@@ -72,9 +72,8 @@ struct PeerTime {
   std::int64_t weight_bytes = 0;  ///< of the active experts
 };
 
-/// Predicts a layer. The device has to have the tensor cores of the stack's format and an L2 whose size is
-/// known; of another one the result
-/// has no meaning.
+/// Predicts a layer. The device has to have the tensor cores of the stack's format and an L2 whose size is known; of
+/// another one the result has no meaning.
 PeerTime predict_peer(const Device& device, const PeerStack& stack, const PeerLayer& layer);
 
 }  // namespace tilewright

@@ -16,9 +16,12 @@
 #include "cpu/row_kernels.hpp"
 #include "cpu/slots.hpp"
 #include "cpu/strip_dot.hpp"
+#include "tilewright/catalogue.hpp"
 
 namespace tilewright::cpu {
 namespace {
+
+static_assert(kStripRows == kCpuTileM && kGroupK == kCpuStreamK, "the planner's strips and groups are these");
 
 // A streaming GEMM's tasks: this many a thread, so that the last ones end together; each walks through no fewer bytes
 // than pay for its start, and no more strips than results are kept of (kMostStrips).

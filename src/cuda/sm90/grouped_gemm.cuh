@@ -122,8 +122,8 @@ __device__ void produce(const GemmParams& params, std::uint32_t shared, int warp
   ptx::launch_dependents();
 }
 
-/// A schedule as a type. nvcc 13.0 spells a __global__ function's template arguments in its host stub, and misspells
-/// values of a class that is in a namespace; types it gets right.
+/// A schedule as a type. In the host code that nvcc 13.0 generates to launch a __global__ function, it misspells template
+/// arguments that are values of a class in a namespace; types it gets right.
 template <Schedule S>
 struct Scheduled {
   static constexpr Schedule kSchedule = S;

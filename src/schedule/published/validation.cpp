@@ -21,10 +21,14 @@ struct Case {
   bool held_out = false;
 };
 
+// The layer on one rank, without its rows.
+PeerLayer on_one_rank(const PublishedLayer& layer) {
+  return {layer.hidden, layer.intermediate / layer.tp, is_gated(layer), layer.tokens, layer.top_k, layer.experts, {}};
+}
+
 double predicted_us(const Device& device, const PeerStack& stack, const PublishedLayer& layer,
                     const std::vector<RowsHistogram>& draws) {
-  PeerLayer peer{
-      layer.hidden, layer.intermediate / layer.tp, is_gated(layer), layer.tokens, layer.top_k, layer.experts, {}};
+  PeerLayer peer = on_one_rank(layer);
   double sum = 0.0;
   for (const RowsHistogram& rows : draws) {
     peer.rows = rows;
@@ -176,6 +180,18 @@ class RowsCache {
   std::map<std::tuple<std::int64_t, int, int, int, double>, std::vector<RowsHistogram>> cache_;
 };
 
+// Why a row takes no part; empty where it does.
+std::string reason_to_leave_out(const Device& device, const PublishedLayer& layer, const PeerStack* stack,
+                                const std::vector<RowsHistogram>& draws) {
+  if (stack == nullptr) {
+    return fmt::format("{} {} {} in {} is not described", layer.framework, layer.version, layer.kernel,
+                       to_string(layer.format));
+  }
+  if (is_misrouted(layer)) return "grouped top-k of 256 experts does not follow the collector's routing";
+  if (is_impossible(device, layer, draws)) return "weights faster than the DRAM's specification";
+  return {};
+}
+
 }  // namespace
 
 bool is_gated(const PublishedLayer& layer) {
@@ -184,8 +200,7 @@ bool is_gated(const PublishedLayer& layer) {
 }
 
 PeerTime predict_published(const Device& device, const PeerStack& stack, const PublishedLayer& layer) {
-  PeerLayer peer{
-      layer.hidden, layer.intermediate / layer.tp, is_gated(layer), layer.tokens, layer.top_k, layer.experts, {}};
+  PeerLayer peer = on_one_rank(layer);
   const std::vector<RowsHistogram> draws = published_rows(layer);
   PeerTime mean;
   for (const RowsHistogram& rows : draws) {
@@ -221,21 +236,12 @@ Result<PublishedValidation> validate_published(const Device& device, const Publi
   std::map<std::string, std::int64_t> left_out;
   for (const PublishedLayer& layer : file.layers) {
     const PeerStack* stack = find_peer_stack(layer.framework, layer.version, layer.kernel, layer.format);
-    if (stack == nullptr) {
-      ++left_out[fmt::format("{} {} {} in {} is not described", layer.framework, layer.version, layer.kernel,
-                             to_string(layer.format))];
-      continue;
-    }
-    if (is_misrouted(layer)) {
-      ++left_out["grouped top-k of 256 experts does not follow the collector's routing"];
-      continue;
-    }
     const std::vector<RowsHistogram>& draws = cache.rows(layer);
-    if (is_impossible(device, layer, draws)) {
-      ++left_out["weights faster than the DRAM's specification"];
-      continue;
+    if (const std::string reason = reason_to_leave_out(device, layer, stack, draws); !reason.empty()) {
+      ++left_out[reason];
+    } else {
+      cases[stack].push_back({&layer, &draws, halves.held_out(layer)});
     }
-    cases[stack].push_back({&layer, &draws, halves.held_out(layer)});
   }
   for (const auto& [reason, rows] : left_out) result.left_out.push_back({reason, rows});
   if (cases.empty()) {
