@@ -42,6 +42,7 @@ const std::map<std::string_view, Names>& public_headers() {
       {"checkpoint", {"checkpoint.hpp", "checkpoint_report.hpp", "quantize.hpp", "safetensors.hpp"}},
       {"inspect", {"binary_images.hpp", "binary_verdict.hpp", "kernel_name.hpp"}},
       {"cpu", {"cpu_backend.hpp"}},
+      {"cuda", {"cuda_layer.hpp"}},
       {"moe", {"moe_layer.hpp"}},
       {"tune", {"layer_bench.hpp"}},
   };
