@@ -3,7 +3,9 @@
 //   cuda_gemm_bench [MODEL...]   glm5, qwen3, dsv3, gptoss; all without one
 //
 // Conditions: a CUDA graph of several launches, each with another routing (every token picks top_k experts at random)
-// and one of two copies of the weights, so that weights come from HBM; the median of 9 replays over the launches.
+// and one of two copies of the weights, so that weights come from HBM; the median of 9 replays over the launches. A
+// launch may start while the one before it drains, as in a layer. A GEMM1 that takes its tokens in tile order is timed
+// with the kernel that puts them there.
 // Weights are random codes under random scales, activations random, never zeros.
 #include <algorithm>
 #include <cstdio>
@@ -15,6 +17,7 @@
 
 #include "cuda/device.hpp"
 #include "cuda/device_memory.hpp"
+#include "cuda/moe/moe_kernels.hpp"
 #include "cuda/sm90/grouped_gemm.hpp"
 #include "cuda/sm90/weight_order.hpp"
 
@@ -68,9 +71,10 @@ DeviceMemory random_rows(std::int64_t values) {
 }
 
 struct Routed {
-  std::vector<std::int32_t> offsets;
-  std::vector<std::int32_t> sources;
-  std::vector<std::int32_t> slots;
+  std::vector<sm90::RowRange> ranges;
+  std::vector<std::int32_t> sources;    ///< token of each grouped row
+  std::vector<std::int32_t> slots;      ///< slot of each grouped row
+  std::vector<std::int32_t> slot_rows;  ///< grouped row of each slot
   int active = 0;
 };
 
@@ -86,14 +90,18 @@ Routed route(const Model& model, int tokens, unsigned seed) {
     }
   }
   Routed routed;
-  routed.offsets.push_back(0);
+  routed.slot_rows.resize(static_cast<std::size_t>(tokens) * model.top_k);
   for (const auto& of_expert : slots) {
     routed.active += of_expert.empty() ? 0 : 1;
+    const auto begin = static_cast<std::int32_t>(routed.slots.size());
+    routed.ranges.push_back({begin, static_cast<std::int32_t>(of_expert.size())});
     for (const std::int32_t slot : of_expert) {
+      routed.slot_rows[slot] = static_cast<std::int32_t>(routed.slots.size());
       routed.slots.push_back(slot);
       routed.sources.push_back(slot / model.top_k);
     }
-    routed.offsets.push_back(static_cast<std::int32_t>(routed.slots.size()));
+    routed.slots.resize((routed.slots.size() + 7) / 8 * 8, 0);
+    routed.sources.resize(routed.slots.size(), 0);
   }
   return routed;
 }
@@ -134,14 +142,18 @@ class GemmBench {
     const int launches = tokens >= 2048 ? 4 : tokens >= 512 ? 8 : 16;
     const int blocks = sm90::launch_blocks(gemm.schedule, sm_count_);
     const int channels = first_ ? n_ / 2 : n_;
-    const DeviceMemory x = random_rows((first_ ? tokens : rows) * k_);
-    const DeviceMemory y(rows * channels * 2);
+    const std::int64_t grouped = sm90::grouped_rows(rows, model_.experts);
+    const bool arranges = first_ && gemm.schedule.token_load == TokenLoad::tile_order;
+    const DeviceMemory x = random_rows(first_ ? tokens * std::int64_t{k_} : sm90::tile_order_bytes(grouped, k_) / 2);
+    const DeviceMemory tiles(arranges ? sm90::tile_order_bytes(grouped, k_) : 0);
+    const DeviceMemory y(first_ ? sm90::tile_order_bytes(grouped, channels) : rows * channels * 2);
     const DeviceMemory partials(sm90::partial_bytes(gemm.schedule, blocks));
     const DeviceMemory flags(sm90::flag_bytes(gemm.schedule, blocks));
     flags.fill(0);
-    const DeviceMemory row_weights(std::vector<float>(static_cast<std::size_t>(rows), 0.3F));
+    const DeviceMemory row_weights(std::vector<float>(static_cast<std::size_t>(grouped), 0.3F));
     std::vector<DeviceMemory> tables;
     std::vector<sm90::GemmParams> params;
+    std::vector<ArrangeParams> arrangements;
     double active = 0.0;
     for (int i = 0; i < launches; ++i) {
       const Routed routed = route(model_, tokens, static_cast<unsigned>(7 * i + tokens));
@@ -150,12 +162,19 @@ class GemmBench {
       p.weights = weights_.as<std::uint8_t>() + expert_bytes_ * model_.experts * (i % kCopies);
       p.expert_stride = expert_bytes_;
       p.row_scales = scales_.as<float>();
-      p.x = x.as<void>();
+      p.x = arranges ? tiles.as<void>() : x.as<void>();
       p.x_stride = k_;
-      tables.emplace_back(routed.offsets);
-      p.row_offsets = tables.back().as<std::int32_t>();
+      p.group_rows = grouped;
+      p.ranges_ready = 1;
+      tables.emplace_back(routed.ranges);
+      p.row_ranges = tables.back().as<sm90::RowRange>();
       tables.emplace_back(first_ ? routed.sources : routed.slots);
       (first_ ? p.row_source : p.row_dest) = tables.back().as<std::int32_t>();
+      if (arranges) {
+        tables.emplace_back(routed.slot_rows);
+        arrangements.push_back({x.as<void>(), tokens, model_.top_k, k_, model_.experts,
+                                tables.back().as<std::int32_t>(), p.row_ranges, grouped, tiles.as<void>()});
+      }
       p.row_weights = row_weights.as<float>();
       p.y = y.as<void>();
       p.y_stride = channels;
@@ -167,7 +186,7 @@ class GemmBench {
       p.flags = flags.as<unsigned>();
       params.push_back(p);
     }
-    const std::vector<double> times = replay(gemm, params, rows, blocks);
+    const std::vector<double> times = replay(gemm, params, arrangements, rows, blocks);
     Timing timing;
     timing.us = times[times.size() / 2];
     timing.spread = (times[times.size() - 2] - times[1]) / timing.us;
@@ -178,7 +197,7 @@ class GemmBench {
 
  private:
   static std::vector<double> replay(const BuiltGemm& gemm, const std::vector<sm90::GemmParams>& params,
-                                    std::int64_t rows, int blocks) {
+                                    const std::vector<ArrangeParams>& arrangements, std::int64_t rows, int blocks) {
     require(gemm.prepare());
     cudaStream_t stream = nullptr;
     cudaGraph_t graph = nullptr;
@@ -189,8 +208,9 @@ class GemmBench {
     require(cudaEventCreate(&begin));
     require(cudaEventCreate(&end));
     require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    for (const auto& p : params) {
-      const Status status = sm90::launch_gemm(gemm, p, rows, blocks, false, stream);
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      if (!arrangements.empty()) require(enqueue_arrange(arrangements[i], stream));
+      const Status status = sm90::launch_gemm(gemm, params[i], rows, blocks, true, stream);
       if (!status) throw std::runtime_error(status.error().message());
     }
     require(cudaStreamEndCapture(stream, &graph));

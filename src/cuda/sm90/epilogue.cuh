@@ -58,6 +58,13 @@ class TileEpilogue {
     fetch_rows<0>(tile);
   }
 
+  /// For a warpgroup without weight rows that stores the zeros between N and the end of a slab.
+  __device__ void prepare_zeros() {
+    locate();
+    lower_ = 0.0F;
+    upper_ = 0.0F;
+  }
+
   /// This block's part of a tile that another block finishes.
   __device__ void give_partial(const float (&acc)[S.tile_n / 2]) {
     auto* to = partial(static_cast<int>(blockIdx.x));
@@ -107,9 +114,10 @@ class TileEpilogue {
   // Lane l's row of a group of 32: where it goes and its weight. The next group's are fetched while one is stored.
   template <int kGroup>
   __device__ void fetch_rows(const TileSlot& tile) {
+    if constexpr (Shape::kTileOrderOut) return;
     const int row = min(kGroup * kStagingTokens + thread_ % 32, tile.rows - 1) + tile.row_begin;
-    dest_[kGroup % 2] = params_.row_dest == nullptr ? row : __ldg(params_.row_dest + row);
-    if constexpr (kFinalize) weight_[kGroup % 2] = __ldg(params_.row_weights + row);
+    dest_[kGroup % 2] = params_.row_dest[row];
+    if constexpr (kFinalize) weight_[kGroup % 2] = params_.row_weights[row];
   }
 
   template <int kGroup>
@@ -168,23 +176,36 @@ class TileEpilogue {
 
   __device__ void copy_group(const TileSlot& tile, int group, int dest) {
     constexpr int kChunks = Shape::kGroupChannels / 8;
-    const int channels = gated(S.epilogue) ? params_.weight_rows / 2 : params_.weight_rows;
-    const int rows = min(kStagingTokens, tile.rows - group * kStagingTokens);
+    int channels = gated(S.epilogue) ? params_.weight_rows / 2 : params_.weight_rows;
+    int rows = tile.rows;
+    if constexpr (Shape::kTileOrderOut) {  // padding too: GEMM2 multiplies it, by zeros or into columns of no row
+      channels = (channels + kSlabK - 1) / kSlabK * kSlabK;
+      rows = (rows + kRowGroup - 1) / kRowGroup * kRowGroup;
+    }
+    rows = min(kStagingTokens, rows - group * kStagingTokens);
     const int first_channel = tile.tile_m * Shape::kChannels + warpgroup_ * Shape::kGroupChannels;
 #pragma unroll
     for (int round = 0; round < kStagingTokens * kChunks / 128; ++round) {
       const int item = round * 128 + thread_;
       const int token = item / kChunks;
       const int chunk = item % kChunks;
-      const std::int64_t row = __shfl_sync(kAll, dest, token % 32);
       const int channel = first_channel + chunk * 8;
+      std::uint8_t* to = nullptr;
+      if constexpr (Shape::kTileOrderOut) {
+        const int row = tile.row_begin + group * kStagingTokens + token;
+        to = static_cast<std::uint8_t*>(params_.y) + (channel / kSlabK * params_.group_rows + row) * 128 +
+             ((channel % kSlabK / 8 ^ row % kRowGroup) << 4);
+      } else {
+        const std::int64_t row = __shfl_sync(kAll, dest, token % 32);
+        to = static_cast<std::uint8_t*>(params_.y) + (row * params_.y_stride + channel) * 2;
+      }
       if (token >= rows || channel >= channels) continue;
       uint4 words;
       asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
                    : "r"(staging_ + token * Shape::kStagingPitch + (warpgroup_ * Shape::kGroupChannels + chunk * 8) * 2)
                    : "memory");
-      *reinterpret_cast<uint4*>(static_cast<__nv_bfloat16*>(params_.y) + row * params_.y_stride + channel) = words;
+      *reinterpret_cast<uint4*>(to) = words;
     }
   }
 

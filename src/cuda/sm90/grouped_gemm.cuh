@@ -2,7 +2,8 @@
 // Schedule.
 //
 //   operands   W in NVFP4 (weight_order.hpp) decoded to bf16 in registers, the A side of wgmma, 64 rows a warpgroup;
-//              x in bf16 in shared memory, 128-byte swizzle, the B side; fp32 accumulators; y in bf16
+//              x in bf16 in shared memory, 128-byte swizzle, the B side, gathered or copied in tile order; fp32
+//              accumulators; y in bf16, by rows or in tile order (gemm_params.hpp)
 //   roles      S.roles.consumer_warps / 4 warpgroups multiply; the warpgroup after them loads, and gives them registers
 //   pipelines  a ring of S.stages k-blocks (full: weights and tokens are there; empty: consumers let go), and two tile
 //              slots by which the producer says what to compute
@@ -26,7 +27,9 @@ __device__ void initialise_barriers(std::uint32_t shared) {
   if (threadIdx.x == 0) {
     for (int i = 0; i < S.stages; ++i) {
       ptx::barrier_init(shared + Shape::kFull + i * kBarrierBytes, 2);  // weights and tokens
-      ptx::barrier_init(shared + Shape::kLanded + i * kBarrierBytes, 32 * kTokenWarps);
+      if constexpr (Shape::kGathers) {
+        ptx::barrier_init(shared + Shape::kLanded + i * kBarrierBytes, 32 * kTokenWarps);
+      }
       ptx::barrier_init(shared + Shape::kEmpty + i * kBarrierBytes, S.roles.consumer_warps);
     }
     for (int i = 0; i < kTileSlots; ++i) {
@@ -96,7 +99,13 @@ __device__ void consume(const GemmParams& params, std::uint32_t shared) {
     if (has_rows) {
       multiply_rows<S>(at, stage, tile, slabs, arrives, acc, epilogue);
     } else {
-      epilogue.locate();
+      if constexpr (Shape::kTileOrderOut) {
+        epilogue.prepare_zeros();
+#pragma unroll
+        for (float& sum : acc) sum = 0.0F;
+      } else {
+        epilogue.locate();
+      }
       skip_blocks<S>(at, stage, tile.k_end - tile.k_begin, arrives);
     }
     if constexpr (Shape::kStreamK) {
@@ -106,24 +115,32 @@ __device__ void consume(const GemmParams& params, std::uint32_t shared) {
       }
       if (tile.parts_after > 0) epilogue.take_partials(tile.parts_after, acc);
     }
-    if (has_rows) epilogue.store(tile, acc);
+    if (has_rows || Shape::kTileOrderOut) epilogue.store(tile, acc);
   }
 }
 
 template <Schedule S>
 __device__ void produce(const GemmParams& params, std::uint32_t shared, int warp, int lane) {
   if (warp == kWeightWarp) {
+    if (params.ranges_ready == 0) ptx::wait_for_dependencies();
     WeightProducer<S>(params, shared, lane).run();
+    return;
+  }
+  ptx::wait_for_dependencies();
+  // The next kernel may be launched: it finds room where a block of this one ends, and may by then read what the
+  // kernels before this one wrote.
+  ptx::launch_dependents();
+  if constexpr (S.token_load == TokenLoad::tile_order) {
+    if (warp == kFirstTokenWarp) TileTokenProducer<S>(params, shared, lane).run();
   } else if (warp == kLandingWarp) {
     hand_on_landed<S>(params, shared);
   } else {
     TokenProducer<S>(params, shared, warp - kFirstTokenWarp, lane).run();
   }
-  ptx::launch_dependents();
 }
 
-/// A schedule as a type. In the host code that nvcc 13.0 generates to launch a __global__ function, it misspells template
-/// arguments that are values of a class in a namespace; types it gets right.
+/// A schedule as a type. In the host code that nvcc 13.0 generates to launch a __global__ function, it misspells
+/// template arguments that are values of a class in a namespace; types it gets right.
 template <Schedule S>
 struct Scheduled {
   static constexpr Schedule kSchedule = S;
@@ -136,13 +153,13 @@ __global__ void __launch_bounds__(threads(Scheduled::kSchedule), Scheduled::kSch
   extern __shared__ __align__(1024) std::uint8_t memory[];
   const std::uint32_t shared = ptx::shared_address(memory);
   initialise_barriers<S>(shared);
-  ptx::wait_for_dependencies();
   const int warp = static_cast<int>(threadIdx.x) / 32;
   if (warp >= S.roles.consumer_warps) {
     ptx::give_registers<producer_registers(S)>();
     produce<S>(params, shared, warp - S.roles.consumer_warps, static_cast<int>(threadIdx.x) % 32);
   } else {
     ptx::take_registers<consumer_registers(S)>();
+    ptx::wait_for_dependencies();
     consume<S>(params, shared);
   }
 }
