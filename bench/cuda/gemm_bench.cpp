@@ -1,6 +1,6 @@
 // Times every built SM90 kernel that suits a row of the table, and prints the fastest of each as JSON.
 //
-//   cuda_gemm_bench [MODEL...]   glm5, qwen3, dsv3, gptoss; all without one
+//   cuda_gemm_bench [--gemm 1|2] [--tokens N] [--tile-n N] [MODEL...]   glm5, qwen3, dsv3, gptoss; all without one
 //
 // Conditions: a CUDA graph of several launches, each with another routing (every token picks top_k experts at random)
 // and one of two copies of the weights, so that weights come from HBM; the median of 9 replays over the launches. A
@@ -115,8 +115,9 @@ struct Timing {
 
 class GemmBench {
  public:
-  GemmBench(const Model& model, bool first, int sm_count)
+  GemmBench(const Model& model, bool first, int sm_count, int only_n)
       : model_(model),
+        only_n_(only_n),
         first_(first),
         sm_count_(sm_count),
         n_(first ? 2 * model.intermediate : model.hidden),
@@ -134,7 +135,7 @@ class GemmBench {
     if (gemm.schedule.epilogue != (first_ ? Epilogue::gated_bf16 : Epilogue::finalize)) return false;
     const double rows = static_cast<double>(tokens) * model_.top_k / model_.experts;
     const int n = gemm.schedule.tile_n;
-    return (n >= 0.8 * rows || n >= 240) && (n == 8 || n <= 4 * rows + 16);
+    return (n >= 0.8 * rows || n >= 112) && (n == 8 || n <= 4 * rows + 16) && (only_n_ == 0 || n == only_n_);
   }
 
   Timing time(const BuiltGemm& gemm, int tokens) {
@@ -235,6 +236,7 @@ class GemmBench {
   }
 
   Model model_;
+  int only_n_;
   bool first_;
   int sm_count_;
   int n_;
@@ -267,7 +269,35 @@ double copy_GBps() {
   return 2.0 * static_cast<double>(from.bytes()) / static_cast<double>(best) * 1e-6;
 }
 
-int run(const std::vector<std::string>& names) {
+/// What to time; 0 and an empty list are everything.
+struct Selection {
+  int gemm = 0;
+  int tokens = 0;
+  int tile_n = 0;
+  std::vector<std::string> models;
+
+  [[nodiscard]] bool has(const Model& model) const {
+    return models.empty() || std::find(models.begin(), models.end(), model.name) != models.end();
+  }
+};
+
+Selection selection_of(const std::vector<std::string>& arguments) {
+  Selection selection;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    int* number = arguments[i] == "--gemm"     ? &selection.gemm
+                  : arguments[i] == "--tokens" ? &selection.tokens
+                  : arguments[i] == "--tile-n" ? &selection.tile_n
+                                               : nullptr;
+    if (number == nullptr) {
+      selection.models.push_back(arguments[i]);
+    } else if (i + 1 < arguments.size()) {
+      *number = std::atoi(arguments[++i].c_str());
+    }
+  }
+  return selection;
+}
+
+int run(const Selection& selection) {
   const auto gpu = current_sm90();
   if (!gpu) {
     std::fprintf(stderr, "cuda_gemm_bench: %s\n", gpu.error().message().c_str());
@@ -280,10 +310,12 @@ int run(const std::vector<std::string>& names) {
       gpu->name.c_str(), gpu->sm_count, copy_GBps());
   const char* separator = "\n";
   for (const Model& model : kModels) {
-    if (!names.empty() && std::find(names.begin(), names.end(), model.name) == names.end()) continue;
+    if (!selection.has(model)) continue;
     for (const bool first : {true, false}) {
-      GemmBench bench(model, first, gpu->sm_count);
+      if (selection.gemm != 0 && selection.gemm != (first ? 1 : 2)) continue;
+      GemmBench bench(model, first, gpu->sm_count, selection.tile_n);
       for (const int tokens : kTokenCounts) {
+        if (selection.tokens != 0 && selection.tokens != tokens) continue;
         Timing best;
         const BuiltGemm* fastest = nullptr;
         for (const BuiltGemm& gemm : sm90::built_gemms()) {
@@ -313,7 +345,7 @@ int run(const std::vector<std::string>& names) {
 
 int main(int argc, char** argv) {
   try {
-    return run(std::vector<std::string>(argv + 1, argv + argc));
+    return run(selection_of(std::vector<std::string>(argv + 1, argv + argc)));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "cuda_gemm_bench: %s\n", error.what());
     return 1;

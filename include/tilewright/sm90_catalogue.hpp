@@ -21,11 +21,12 @@ struct Sm90Tile {
 /// which is faster where the tiles come out even. Many tokens: 128 rows, so that a thread has registers for 240 tokens.
 /// How each came about: docs/kernels/sm90.md.
 inline constexpr std::array kSm90Tiles = {
-    Sm90Tile{256, 8, 256, 5, SplitKind::none},      Sm90Tile{256, 8, 256, 5, SplitKind::stream_k},
-    Sm90Tile{256, 16, 256, 4, SplitKind::stream_k}, Sm90Tile{256, 24, 256, 4, SplitKind::stream_k},
-    Sm90Tile{256, 40, 256, 3, SplitKind::stream_k}, Sm90Tile{256, 48, 256, 3, SplitKind::stream_k},
-    Sm90Tile{256, 64, 256, 3, SplitKind::stream_k}, Sm90Tile{128, 128, 64, 7, SplitKind::none},
-    Sm90Tile{128, 240, 128, 3, SplitKind::none},
+    Sm90Tile{256, 8, 256, 5, SplitKind::none},       Sm90Tile{256, 8, 256, 5, SplitKind::stream_k},
+    Sm90Tile{256, 16, 256, 4, SplitKind::stream_k},  Sm90Tile{256, 24, 256, 4, SplitKind::stream_k},
+    Sm90Tile{256, 40, 256, 3, SplitKind::stream_k},  Sm90Tile{256, 48, 256, 3, SplitKind::stream_k},
+    Sm90Tile{256, 64, 256, 3, SplitKind::stream_k},  Sm90Tile{128, 240, 128, 3, SplitKind::none},
+    Sm90Tile{192, 176, 128, 3, SplitKind::none},     Sm90Tile{256, 128, 128, 4, SplitKind::none},
+    Sm90Tile{256, 128, 128, 4, SplitKind::stream_k},
 };
 
 /// What happens to a tile, and where its tokens come from; for tiles of `least_n` tokens or more. The kernels between

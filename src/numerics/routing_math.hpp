@@ -60,9 +60,9 @@ TILEWRIGHT_ANYWHERE inline float softplus(float x) {
   return std::max(x, 0.0F) + 2.0F * (s * s2 * series + s);
 }
 
-/// A value and its index as one integer: the larger value has the larger key, of equal values the lower index, and every
-/// key of a finite value is above 0. The bits of an fp32 order as integers once the negative ones are inverted and the
-/// others take the upper half; + 0 makes -0 and 0 equal.
+/// A value and its index as one integer: the larger value has the larger key, of equal values the lower index, and
+/// every key of a finite value is above 0. The bits of an fp32 order as integers once the negative ones are inverted
+/// and the others take the upper half; + 0 makes -0 and 0 equal.
 TILEWRIGHT_ANYWHERE inline std::uint64_t order_key(float value, std::uint32_t index) {
   const auto bits = std::bit_cast<std::uint32_t>(value + 0.0F);
   const std::uint32_t ordered = bits ^ ((0U - (bits >> 31U)) | 0x80000000U);

@@ -69,7 +69,7 @@ class WeightProducer {
   __device__ void fill_stages(const TilePart& part) {
     const int slabs = Shape::slabs(params_);
     const int first_block = part.tile_m * Shape::kWarpgroups;
-    const int blocks = min(Shape::kWarpgroups, Shape::row_blocks(params_) - first_block);
+    const int blocks = max(0, min(Shape::kWarpgroups, Shape::row_blocks(params_) - first_block));
     const int block_bytes = slabs * kSlabBytes;
     const std::uint8_t* from =
         params_.weights + part.expert * params_.expert_stride + std::int64_t{first_block} * block_bytes;
