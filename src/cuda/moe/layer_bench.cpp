@@ -95,7 +95,7 @@ class Replays {
     }
     TILEWRIGHT_ASSIGN(ids_, on_device<std::int32_t>(ids));
     TILEWRIGHT_ASSIGN(weights_, on_device<float>(weights));
-    return {};
+    return cuda_status(cudaDeviceSynchronize(), kDoing);  // the stream does not wait for copies of the default stream
   }
 
   Status enqueue() const {
