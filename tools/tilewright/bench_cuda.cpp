@@ -94,7 +94,7 @@ Facts context_facts(const CudaLayerBenchOptions& how, const Run& run) {
           {{"device", fmt::format("{}, {} SMs", context.device, context.sm_count)},
            {"read", fmt::format("{} GB/s measured", significant(context.read_GBps, 4))},
            {"matrix", fmt::format("{} TFLOP/s of dense bf16 measured", significant(context.matrix_tflops))},
-           {"memory", fmt::format("{} packed from {} of weights, in {} copies",
+           {"memory", fmt::format("{} packed from {} of weights; copies to rotate: {}",
                                   readable_bytes(static_cast<double>(context.packed_bytes)),
                                   readable_bytes(static_cast<double>(context.model_bytes)), context.copies)},
            {"tokens", fmt::format("{}, among {} experts", to_string(how.spread), how.local ? "this rank's" : "all")},
