@@ -21,12 +21,11 @@ struct Sm90Tile {
 /// which is faster where the tiles come out even. Many tokens: 128 rows, so that a thread has registers for 240 tokens.
 /// How each came about: docs/kernels/sm90.md.
 inline constexpr std::array kSm90Tiles = {
-    Sm90Tile{256, 8, 256, 5, SplitKind::none},       Sm90Tile{256, 8, 256, 5, SplitKind::stream_k},
-    Sm90Tile{256, 16, 256, 4, SplitKind::stream_k},  Sm90Tile{256, 24, 256, 4, SplitKind::stream_k},
-    Sm90Tile{256, 40, 256, 3, SplitKind::stream_k},  Sm90Tile{256, 48, 256, 3, SplitKind::stream_k},
-    Sm90Tile{256, 64, 256, 3, SplitKind::stream_k},  Sm90Tile{128, 240, 128, 3, SplitKind::none},
-    Sm90Tile{192, 176, 128, 3, SplitKind::none},     Sm90Tile{256, 128, 128, 4, SplitKind::none},
-    Sm90Tile{256, 128, 128, 4, SplitKind::stream_k},
+    Sm90Tile{256, 8, 256, 5, SplitKind::none},      Sm90Tile{256, 8, 256, 5, SplitKind::stream_k},
+    Sm90Tile{256, 16, 256, 4, SplitKind::stream_k}, Sm90Tile{256, 24, 256, 4, SplitKind::stream_k},
+    Sm90Tile{256, 40, 256, 3, SplitKind::stream_k}, Sm90Tile{256, 48, 256, 3, SplitKind::stream_k},
+    Sm90Tile{256, 64, 256, 3, SplitKind::stream_k}, Sm90Tile{128, 240, 128, 3, SplitKind::none},
+    Sm90Tile{192, 176, 128, 3, SplitKind::none},    Sm90Tile{256, 112, 128, 4, SplitKind::none},
 };
 
 /// What happens to a tile, and where its tokens come from; for tiles of `least_n` tokens or more. The kernels between
@@ -42,8 +41,8 @@ inline constexpr std::array kSm90Endings = {
     Sm90Ending{Epilogue::act_bf16, TokenLoad::gather, 8},
     Sm90Ending{Epilogue::finalize, TokenLoad::tile_order, 8},
     Sm90Ending{Epilogue::bf16, TokenLoad::gather, 8},
-    Sm90Ending{Epilogue::gated_bf16, TokenLoad::tile_order, 128},
-    Sm90Ending{Epilogue::act_bf16, TokenLoad::tile_order, 128},
+    Sm90Ending{Epilogue::gated_bf16, TokenLoad::tile_order, 112},
+    Sm90Ending{Epilogue::act_bf16, TokenLoad::tile_order, 112},
 };
 
 /// How many of kSm90Endings, from the first one on, a tile has.

@@ -72,11 +72,12 @@ Status check_routing(const Routing& routing, int experts) {
                 "sigmoid_on_input scoring with renormalisation, which would undo the sigmoid",
                 "set renormalize to false");
   }
+  TILEWRIGHT_TRY(check_groups(routing, experts));
   if (routing.selection_bias && !scores_alone(routing.scoring)) {
     return fail(ErrorCode::unsupported, fmt::format("a selection bias with {} scoring", to_string(routing.scoring)),
                 "a selection bias goes with sigmoid and sqrtsoftplus scoring; add a router's own bias to its logits");
   }
-  return check_groups(routing, experts);
+  return {};
 }
 
 }  // namespace tilewright

@@ -182,11 +182,15 @@ class Problem {
                                    : static_cast<std::size_t>(dests_[place.grouped]) * channels() + channel]);
     const double error =
         std::abs(got - expected) /
-        (std::abs(expected) * (1.0 / 256.0 + (gated(epilogue_) ? 1e-5 : 0.0)) + 3e-7 * magnitude + 1e-30);
+        (std::abs(expected) * (1.0 / 256.0 + (gated(epilogue_) ? 1e-5 : 0.0)) + accumulation() * magnitude + 1e-30);
     return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
   }
 
  private:
+  /// What fp32 accumulation may do to a sum, as a part of its terms' magnitudes: the order of a step's terms, and at
+  /// each of K / 16 steps a truncation by up to 2^-23 of the sum so far, which is about magnitude / sqrt(K).
+  [[nodiscard]] double accumulation() const { return 0x1p-23 * (2.5 + std::sqrt(test_.k) / 16.0); }
+
   /// Where a row is: its expert, and its number among the grouped rows.
   struct Place {
     int expert;

@@ -14,7 +14,6 @@ namespace tilewright::cuda {
 namespace {
 
 constexpr unsigned char kPoison = 0xFF;  // NaN in bf16 and fp32
-constexpr double kUnit = 0x1p-8;
 
 template <typename T>
 T value_of(Result<T> result) {
@@ -96,13 +95,29 @@ class Problem {
     return y;
   }
 
-  [[nodiscard]] std::vector<double> reference() const {
-    std::vector<double> y(x_.size());
-    must(cpu::reference_layer(layer_, test_.activation, Precision::w4a16, x_.data(), routed_, y.data()));
-    return y;
+  [[nodiscard]] std::vector<double> reference() const { return reference(routed_); }
+
+  /// The sum of the magnitudes of a token's slots, channel by channel.
+  [[nodiscard]] std::vector<double> magnitudes() const {
+    std::vector<double> sums(x_.size(), 0.0);
+    for (int slot = 0; slot < test_.top_k; ++slot) {
+      RoutedTokens alone = routed_;
+      for (std::size_t i = 0; i < alone.ids.size(); ++i) {
+        if (static_cast<int>(i) % test_.top_k != slot) alone.ids[i] = -1;
+      }
+      const std::vector<double> y = reference(alone);
+      for (std::size_t i = 0; i < y.size(); ++i) sums[i] += std::abs(y[i]);
+    }
+    return sums;
   }
 
  private:
+  [[nodiscard]] std::vector<double> reference(const RoutedTokens& routed) const {
+    std::vector<double> y(x_.size());
+    must(cpu::reference_layer(layer_, test_.activation, Precision::w4a16, x_.data(), routed, y.data()));
+    return y;
+  }
+
   [[nodiscard]] std::int64_t y_bytes() const { return static_cast<std::int64_t>(x_.size()) * (test_.y_bf16 ? 2 : 4); }
 
   LayerCase test_;
@@ -114,18 +129,22 @@ class Problem {
   std::vector<DeviceMemory> device_;
 };
 
-LayerOutcome compare(const LayerCase& test, const std::vector<float>& y, const std::vector<double>& reference) {
+LayerOutcome compare(const LayerCase& test, const std::vector<float>& y, const std::vector<double>& reference,
+                     const std::vector<double>& magnitudes) {
+  constexpr double kHalfStep = 0x1p-9;  // of bf16
+  constexpr double kMovedRounding = 0x1p-10;
   LayerOutcome outcome;
   const auto hidden = static_cast<std::size_t>(test.hidden);
   for (std::size_t t = 0; t < static_cast<std::size_t>(test.tokens); ++t) {
-    double largest = 0.0;
-    for (std::size_t h = 0; h < hidden; ++h) largest = std::max(largest, std::abs(reference[t * hidden + h]));
-    for (std::size_t h = 0; h < hidden; ++h) {
-      const double error = std::abs(static_cast<double>(y[t * hidden + h]) - reference[t * hidden + h]);
-      const double units = error == 0.0 ? 0.0 : error / (largest * kUnit);
+    const double largest = *std::max_element(magnitudes.begin() + static_cast<std::ptrdiff_t>(t * hidden),
+                                             magnitudes.begin() + static_cast<std::ptrdiff_t>((t + 1) * hidden));
+    for (std::size_t i = t * hidden; i < (t + 1) * hidden; ++i) {
+      const double error = std::abs(static_cast<double>(y[i]) - reference[i]);
+      const double rounding = kHalfStep * (magnitudes[i] + (test.y_bf16 ? std::abs(reference[i]) : 0.0));
+      const double units = error == 0.0 ? 0.0 : error / (rounding + kMovedRounding * largest);
       if (units <= outcome.worst) continue;  // false for NaN
       outcome.worst = std::isfinite(units) ? units : std::numeric_limits<double>::infinity();
-      outcome.where = "token " + std::to_string(t) + " channel " + std::to_string(h);
+      outcome.where = "token " + std::to_string(t) + " channel " + std::to_string(i % hidden);
     }
   }
   return outcome;
@@ -209,7 +228,7 @@ LayerOutcome run_layer_case(const LayerCase& test, const LayerSchedules* schedul
   must(schedules == nullptr ? layer.run(batch, problem.workspace(), nullptr)
                             : layer.run(batch, *schedules, problem.workspace(), nullptr));
   require(cudaDeviceSynchronize());
-  return compare(test, problem.output(), problem.reference());
+  return compare(test, problem.output(), problem.reference(), problem.magnitudes());
 }
 
 int distinct_outputs_of_graph(const LayerCase& test, int replays) {

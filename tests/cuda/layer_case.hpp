@@ -28,8 +28,12 @@ struct LayerCase {
 /// The hazards: sizes that fill no tile, every activation, experts of other ranks, empty and crowded experts.
 std::vector<LayerCase> shape_cases();
 
+/// `worst` is the largest error in units of what the roundings explain: each slot's output is rounded to bf16 (2^-9 of
+/// it), y too where it is bf16; and where a sum in another order moves an intermediate value to the other side of a
+/// rounding, its channel is a step off, for which 2^-10 of the token's largest sum of magnitudes is more than enough.
+/// Infinite for a value that is not finite.
 struct LayerOutcome {
-  double worst = 0.0;  ///< largest error of a token over its largest output, in units of 2^-8; infinite for unwritten
+  double worst = 0.0;
   std::string where;
 };
 

@@ -42,15 +42,21 @@ __device__ void initialise_barriers(std::uint32_t shared) {
 }
 
 /// The wgmma sizes that a schedule has a mainloop for: the next larger one than `n`, at most tile_n. Few tokens leave
-/// the tensor cores idle whatever their size; many pay for every padded column. 160 to 192 and 240 are what an expert's
-/// rows just over a multiple of 256 come to when they are dealt evenly (token_tiles).
+/// the tensor cores idle whatever their size; many pay for every padded column. Two warpgroups have registers for a
+/// choice of sizes; three and four have them for so many before ptxas stops leaving wgmmas in flight.
 constexpr int next_n(const Schedule& s, int n) {
-  constexpr int kSizes[] = {64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 240, 256};
-  if (s.tile_n < 112) return s.tile_n;
-  for (const int size : kSizes) {
-    if (size > n && 2 * size >= s.tile_n) return size;
-  }
-  return s.tile_n;
+  constexpr int kTwo[] = {128, 144, 160, 176, 192, 240, 256};
+  constexpr int kThree[] = {128, 144, 176};
+  constexpr int kFour[] = {80, 112};
+  const auto next = [&](const auto& sizes) {
+    for (const int size : sizes) {
+      if (size > n && size < s.tile_n) return size;
+    }
+    return s.tile_n;
+  };
+  if (s.tile_n <= 64) return s.tile_n;
+  const int warpgroups = s.roles.consumer_warps / 4;
+  return warpgroups == 2 ? next(kTwo) : warpgroups == 3 ? next(kThree) : next(kFour);
 }
 
 /// What a consumer warpgroup carries from tile to tile.

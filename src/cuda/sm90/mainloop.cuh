@@ -35,7 +35,7 @@ class Mainloop {
   using Shape = GemmShape<S>;
   // Four warpgroups take turns on the tensor cores: one step of a wide tile is work enough, and all that there are
   // registers for.
-  static constexpr int kBatchSteps = N <= 64 && S.tile_n <= 64 ? 4 : Shape::kWarpgroups > 2 ? 1 : 2;
+  static constexpr int kBatchSteps = N <= 64 ? 4 : Shape::kWarpgroups > 2 ? 1 : 2;
   static constexpr int kBatches = Shape::kStageSlabs * kSlabSteps / kBatchSteps;
   static_assert(kBatches % 2 == 0, "a stage ends in the register set in which the next does not begin");
 
