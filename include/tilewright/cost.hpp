@@ -4,7 +4,7 @@
 //   mma      2 tile_m tile_n tile_k / (FLOP a clock, times the share that the best kernel sustains)
 //   decode   tile_m tile_k / (weights a clock that the decoder makes bf16; not on FP4 tensor cores); it joins the MMA
 //   as
-//            (mma^3 + decode^3)^(1/3)
+//            sqrt(mma^2 + decode^2)
 //   smem     bytes written by the copies and read by the fragments / 128 a clock
 //   l2       bytes of a stage / (L2 bytes a clock and SM)
 //   latency  DRAM latency / (stages in flight), by Little's law; not divided among resident blocks

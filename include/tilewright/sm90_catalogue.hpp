@@ -77,6 +77,28 @@ constexpr Schedule sm90_schedule(const Sm90Tile& tile, Epilogue epilogue) {
   return sm90_schedule(tile, Sm90Ending{epilogue, TokenLoad::gather, 0});
 }
 
+/// Columns of the wgmma that multiplies a tile of `rows` tokens: the smallest size that covers them of those that the
+/// kernel has a mainloop for, at most tile_n. Few tokens leave the tensor cores idle whatever the size; many pay for
+/// every padded column. Two warpgroups have registers for a choice of sizes; with three and four, ptxas stops leaving
+/// wgmmas in flight when there are more.
+constexpr int sm90_wgmma_n(const Schedule& s, int rows) {
+  constexpr std::array kTwo = {128, 144, 160, 176, 192, 240};
+  constexpr std::array kThree = {128, 144, 176};
+  constexpr std::array kFour = {80, 112};
+  const auto smallest = [&](const auto& sizes) {
+    for (const int size : sizes) {
+      if (size >= rows && size < s.tile_n) return size;
+    }
+    return s.tile_n;
+  };
+  if (s.tile_n <= 64) return s.tile_n;
+  const int warpgroups = s.roles.consumer_warps / 4;
+  return warpgroups == 2 ? smallest(kTwo) : warpgroups == 3 ? smallest(kThree) : smallest(kFour);
+}
+
+/// Token tiles are cut to multiples of this many rows (src/cuda/sm90/tile_walk.hpp).
+constexpr int sm90_granule(const Schedule& s) { return s.tile_n > 64 ? 16 : 8; }
+
 /// Whether a kernel of the catalogue ends so.
 constexpr bool sm90_has(Epilogue epilogue) {
   for (const Sm90Ending& ending : kSm90Endings) {

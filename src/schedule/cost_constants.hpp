@@ -11,10 +11,13 @@ inline constexpr double kDramLatencyNs = 750.0;
 // Shared memory: bytes a clock and SM, all SM90 to SM12x (CUDA C++ Programming Guide: 32 banks of 4 bytes).
 inline constexpr double kSmemBytesPerClk = 128.0;
 
-// Weights a clock and SM that an RS kernel's decoder turns into bf16. [derived] on an H200: 10 ALU operations a warp
-// and m64k16 step (256 weights), each of which holds its sub-core's port for 2 cycles, on 4 sub-cores: 51; 0.85 of it,
-// since a decoder of 20 operations, whose bound is 3.5 TB/s, was measured at 2.8 to 3.1 TB/s.
-inline constexpr double kDecodedWeightsPerClk = 0.85 * 4.0 * 256.0 / (10.0 * 2.0);
+// Weights a clock and SM that an RS kernel's decoder turns into bf16: the 1,024 of an m64k16 step in 24 cycles.
+// [measured] on an H200 with kDecodeOverlapOrder: a step of 8, 16, 32, 64 and 128 columns takes 26.6, 28.5, 32.9, 40.2
+// and 67 cycles (docs/kernels/sm90.md); the two give 27.3, 27.3, 28.8, 40.0 and 68.4.
+inline constexpr double kDecodedWeightsPerClk = 1024.0 / 24.0;
+
+// Columns whose wgmma takes as long as the shortest one, 13 cycles an m64k16 step. [measured] likewise
+inline constexpr double kLeastWgmmaColumns = 26.0;
 
 // What a k-block costs a consumer besides its operands: waiting at barriers, draining the MMA pipe. Cycles, divided by
 // the square root of the stages. SM12x: https://github.com/deepseek-ai/DeepGEMM, branch nv_dev, SM120 cycle model. SM90
@@ -31,13 +34,15 @@ inline constexpr double kEpilogueCycles = 500.0;
 // Marlin on an RTX PRO 6000) with five kernels a layer.
 inline constexpr double kLaunchUs = 4.0;
 
+// The same for a kernel that is launched before the one ahead of it has drained, and loads weights meanwhile: the SM90
+// kernels of a layer. [measured] on an H200: GEMM2 of a Qwen3-30B token takes 6.6 us, 5.4 of it by the other terms.
+inline constexpr double kDependentLaunchUs = 1.2;
+
 // How DRAM time and SM time join: the norm of this order. 1 would be no overlap, infinity a perfect one. [assumed]
 inline constexpr double kOverlapOrder = 4.0;
 
-// How decoding and multiplying of a k-block join on SM90: as above. A kernel that drains its MMA at each stage's end
-// fits a plain sum (118.8, 131, 143, 190 and 298 us measured for 8 to 128 tokens against 119, 128, 149, 201 and 318),
-// one that decodes between MMAs comes close to the larger one (758 TFLOP/s for 128 tokens). [assumed] between the two.
-inline constexpr double kDecodeOverlapOrder = 3.0;
+// How decoding and multiplying of a k-block join on SM90: as above. [measured] with kDecodedWeightsPerClk
+inline constexpr double kDecodeOverlapOrder = 2.0;
 
 // L2 as the streams of small kernels see it. [calibrated] with the three constants of kernels below on the fitting half
 // of the published SM120 layers (docs/model.md), where tensors of one replay are found again in the next.

@@ -6,6 +6,7 @@
 #include "schedule/cost_constants.hpp"
 #include "schedule/cost_model.hpp"
 #include "tilewright/shared_memory.hpp"
+#include "tilewright/sm90_catalogue.hpp"
 
 namespace tilewright::schedule {
 namespace {
@@ -41,13 +42,31 @@ double fragment_bytes(const Schedule& s) {
   return std::isinf(least) ? weights + tokens * warps : least;
 }
 
-BlockCycles block_cycles(const Device& device, const Schedule& s) {
+// Token columns that a tile multiplies, on average: SM90 deals an expert's rows evenly to its tiles and takes the wgmma
+// that covers them.
+double token_columns(const GemmProblem& problem, const Schedule& s) {
+  if (s.arch != Arch::sm_90) return s.tile_n;
+  double columns = 0;
+  double tiles = 0;
+  for (const auto& bin : problem.rows.bins) {
+    if (bin.rows == 0) continue;
+    const std::int64_t count = round_up(bin.rows, s.tile_n) / s.tile_n;
+    const std::int64_t share = round_up((bin.rows + count - 1) / count, sm90_granule(s));
+    columns += static_cast<double>(bin.experts * count * sm90_wgmma_n(s, static_cast<int>(share)));
+    tiles += static_cast<double>(bin.experts * count);
+  }
+  return tiles > 0 ? columns / tiles : s.tile_n;
+}
+
+BlockCycles block_cycles(const Device& device, const Schedule& s, double columns) {
   const bool hopper = s.mma == Mma::wgmma_rs_bf16;
   const double weights = static_cast<double>(s.tile_m) * s.tile_k;
   const int rate = hopper ? device.flop_per_clk.bf16 : device.flop_per_clk.fp4;
-  const auto loaded = static_cast<double>(weight_tile_bytes(s) + token_tile_bytes(s));
+  const double loaded =
+      static_cast<double>(weight_tile_bytes(s)) + static_cast<double>(token_tile_bytes(s)) * columns / s.tile_n;
   BlockCycles cycles;
-  cycles.mma = 2.0 * weights * s.tile_n / (rate * device.mma_share);
+  // A wgmma takes 13 cycles at least, whatever its columns (docs/kernels/sm90.md).
+  cycles.mma = 2.0 * weights * (hopper ? std::max(columns, kLeastWgmmaColumns) : columns) / (rate * device.mma_share);
   cycles.decode = hopper ? weights / kDecodedWeightsPerClk : 0.0;
   cycles.smem = (loaded + fragment_bytes(s)) / kSmemBytesPerClk;
   cycles.l2 = loaded / (device.l2_bytes_per_clk / device.sm_count);
@@ -101,6 +120,11 @@ Makespan makespan(const Device& device, const Schedule& s, double tiles, double 
   return m;
 }
 
+// Whether GEMM1 needs its tokens in an order that no kernel before it leaves them in.
+bool hopper_arranges(const GemmProblem& problem, const Schedule& s) {
+  return s.arch == Arch::sm_90 && problem.gemm == GemmId::gemm1 && s.token_load == TokenLoad::tile_order;
+}
+
 }  // namespace
 
 Cost predict_gpu(const Device& device, const GemmProblem& problem, const Schedule& s) {
@@ -108,7 +132,7 @@ Cost predict_gpu(const Device& device, const GemmProblem& problem, const Schedul
   const double us_per_cycle = 1.0 / device.clock_mhz;
   const double latency_us = kDramLatencyNs / 1e3;
   const double k_blocks = std::ceil(static_cast<double>(problem.k) / s.tile_k);
-  const BlockCycles block = block_cycles(device, s);
+  const BlockCycles block = block_cycles(device, s, token_columns(problem, s));
   const Makespan span = makespan(device, s, static_cast<double>(cost.tiles), k_blocks);
 
   const double busy = span.k_blocks * us_per_cycle;
@@ -134,7 +158,13 @@ Cost predict_gpu(const Device& device, const GemmProblem& problem, const Schedul
     cost.tail_us += partial + 2.0 * latency_us;
   }
   cost.sm_us = mainloop + cost.epilogue_us;
-  cost.launch_us = kLaunchUs + latency_us + block.longest() * us_per_cycle;
+  cost.launch_us = (s.arch == Arch::sm_90 ? kDependentLaunchUs : kLaunchUs) + latency_us + block.longest() * us_per_cycle;
+  if (hopper_arranges(problem, s)) {
+    // The tokens are put into tile order first: read once, written once for each of their rows.
+    const double bytes = 2.0 * static_cast<double>(problem.k) *
+                         static_cast<double>(std::min(problem.tokens, problem.rows.total()) + problem.rows.total());
+    cost.launch_us += kGraphKernelUs + bytes / (1e3 * device.dram_read_GBps);
+  }
   const double places = static_cast<double>(device.sm_count) * s.ctas_per_sm;
   const double units = static_cast<double>(cost.tiles) * (s.split.kind == SplitKind::split_k ? s.split.parts : 1);
   cost.waves = units / places;

@@ -8,6 +8,7 @@
 #include "cuda/sm90/weight_order.hpp"
 #include "tilewright/schedule.hpp"
 #include "tilewright/shared_memory.hpp"
+#include "tilewright/sm90_catalogue.hpp"
 
 namespace tilewright::cuda::sm90 {
 
@@ -45,7 +46,7 @@ struct GemmShape {
   /// The kernel leaves its output in tile order, for the next GEMM.
   static constexpr bool kTileOrderOut = S.epilogue == Epilogue::gated_bf16 || S.epilogue == Epilogue::act_bf16;
   static constexpr bool kStreamK = S.split.kind == SplitKind::stream_k;
-  static constexpr int kGranule = S.tile_n >= 112 ? 16 : 8;
+  static constexpr int kGranule = sm90_granule(S);
   static constexpr int kChannels = output_channels(S);
   static constexpr int kGroupChannels = kChannels / kWarpgroups;
   static constexpr int kStagingPitch = kChannels * 2 + kStagingPad;

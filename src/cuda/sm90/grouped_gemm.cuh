@@ -18,6 +18,7 @@
 #include "cuda/sm90/epilogue.cuh"
 #include "cuda/sm90/mainloop.cuh"
 #include "cuda/sm90/producer.cuh"
+#include "tilewright/sm90_catalogue.hpp"
 
 namespace tilewright::cuda::sm90 {
 
@@ -39,24 +40,6 @@ __device__ void initialise_barriers(std::uint32_t shared) {
     ptx::barrier_init_fence();
   }
   __syncthreads();
-}
-
-/// The wgmma sizes that a schedule has a mainloop for: the next larger one than `n`, at most tile_n. Few tokens leave
-/// the tensor cores idle whatever their size; many pay for every padded column. Two warpgroups have registers for a
-/// choice of sizes; three and four have them for so many before ptxas stops leaving wgmmas in flight.
-constexpr int next_n(const Schedule& s, int n) {
-  constexpr int kTwo[] = {128, 144, 160, 176, 192, 240, 256};
-  constexpr int kThree[] = {128, 144, 176};
-  constexpr int kFour[] = {80, 112};
-  const auto next = [&](const auto& sizes) {
-    for (const int size : sizes) {
-      if (size > n && size < s.tile_n) return size;
-    }
-    return s.tile_n;
-  };
-  if (s.tile_n <= 64) return s.tile_n;
-  const int warpgroups = s.roles.consumer_warps / 4;
-  return warpgroups == 2 ? next(kTwo) : warpgroups == 3 ? next(kThree) : next(kFour);
 }
 
 /// What a consumer warpgroup carries from tile to tile.
@@ -94,11 +77,11 @@ struct Consumer {
 };
 
 /// Multiplies a tile part by the smallest wgmma that covers its rows.
-template <Schedule S, int N = next_n(S, 0)>
+template <Schedule S, int N = sm90_wgmma_n(S, 0)>
 __device__ __forceinline__ void multiply_rows(Consumer<S>& consumer, const TileSlot& tile, int slabs,
                                               float (&acc)[S.tile_n / 2]) {
   if constexpr (N < S.tile_n) {
-    if (tile.rows > N) return multiply_rows<S, next_n(S, N)>(consumer, tile, slabs, acc);
+    if (tile.rows > N) return multiply_rows<S, sm90_wgmma_n(S, N + 1)>(consumer, tile, slabs, acc);
   }
 #pragma unroll
   for (int i = 0; i < N / 2; ++i) acc[i] = 0.0F;
