@@ -38,6 +38,27 @@ TEST(Report, JsonCarriesItsSchema) {
   EXPECT_EQ(json["answer"], 42);
 }
 
+TEST(Report, APageHasASectionForEachTitleAndThoseWithoutOneUnderTheLast) {
+  Report report = sample();
+  report.title = "A <report>";
+  report.sections.emplace_back(Figure{"<figure>drawn</figure>"});
+  const std::string page = render(report, Format::html);
+  const auto at = [&](const char* text) { return page.find(text); };
+  EXPECT_NE(at("<h1>A &lt;report&gt;</h1>\n<p>A sentence.</p>"), std::string::npos) << page;
+  EXPECT_LT(at("<h2 id=\"section-1-heading\">Device</h2>"), at("<dt>SMs</dt><dd>48</dd>"));
+  EXPECT_LT(at("<dd>48</dd>"), at("<td class=\"number\">1.5</td>"));
+  EXPECT_LT(at("<td class=\"number\">1.5</td>"), at("<figure>drawn</figure>"));
+  EXPECT_EQ(at("section-2"), std::string::npos);
+}
+
+TEST(Report, OtherFormatsLeaveFiguresOut) {
+  Report report = sample();
+  report.sections.emplace_back(Figure{"<figure>drawn</figure>"});
+  for (const Format format : {Format::text, Format::md, Format::csv, Format::json}) {
+    EXPECT_EQ(render(report, format), render(sample(), format));
+  }
+}
+
 TEST(Report, ColumnsAreMeasuredInCharactersNotBytes) {
   Report report("sample");
   report.sections.emplace_back(Table{"", {{"x"}, {"y"}}, {{"\xC2\xB5s", "1"}, {"abc", "2"}}});

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "tilewright/layer_bench.hpp"
+#include "tools/tilewright/bench_figures.hpp"
 #include "tools/tilewright/number_list.hpp"
 #include "tools/tilewright/problem_options.hpp"
 #include "tools/tilewright/progress.hpp"
@@ -25,15 +26,8 @@ struct Options {
 constexpr const char* kExamples =
     "  tilewright bench --backend cpu --model qwen3-30b-a3b --tokens 1,8,64,512\n"
     "  tilewright bench --model glm-5 --ep 8 --tokens 1..8x2 --precision w4a16,w4a4 --format json\n"
-    "  tilewright bench --model qwen3-30b-a3b --tokens 1 --isa avx2 --threads 1";
-
-// The figures of one precision on one rank.
-struct Run {
-  Precision precision = Precision::w4a16;
-  int tp = 1;
-  int ep = 1;
-  LayerBench bench;
-};
+    "  tilewright bench --model qwen3-30b-a3b --tokens 1 --isa avx2 --threads 1\n"
+    "  tilewright bench --model glm-5 --ep 8 --tokens 1..512x4 --format html > bench.html";
 
 Result<LayerBenchOptions> bench_options(const Options& options) {
   LayerBenchOptions result;
@@ -46,7 +40,7 @@ Result<LayerBenchOptions> bench_options(const Options& options) {
   return result;
 }
 
-Result<std::vector<Run>> run_all(const Options& options) {
+Result<std::vector<BenchRun>> run_all(const Options& options) {
   if (options.problem.model.empty()) {
     return fail(ErrorCode::invalid_argument, "no model is given", "use --model NAME, e.g. --model qwen3-30b-a3b");
   }
@@ -56,7 +50,7 @@ Result<std::vector<Run>> run_all(const Options& options) {
   TILEWRIGHT_ASSIGN(const auto tps, parse_number_list(options.problem.tp, "--tp", 1));
   TILEWRIGHT_ASSIGN(const auto eps, parse_number_list(options.problem.ep, "--ep", 1));
   TILEWRIGHT_ASSIGN(LayerBenchOptions how, bench_options(options));
-  std::vector<Run> runs;
+  std::vector<BenchRun> runs;
   Progress progress;
   for (const int tp : tps) {
     for (const int ep : eps) {
@@ -74,7 +68,7 @@ Result<std::vector<Run>> run_all(const Options& options) {
   return runs;
 }
 
-Json context_json(const Options& options, const std::vector<Run>& runs) {
+Json context_json(const Options& options, const std::vector<BenchRun>& runs) {
   const LayerBenchContext& first = runs.front().bench.context;
   Json json = {{"cpu", first.cpu},
                {"isa", first.isa},
@@ -83,7 +77,7 @@ Json context_json(const Options& options, const std::vector<Run>& runs) {
                {"spread", options.spread}};
   double read_GBps = 0;
   Json ranks = Json::array();
-  for (const Run& run : runs) {
+  for (const BenchRun& run : runs) {
     const LayerBenchContext& context = run.bench.context;
     read_GBps = std::max(read_GBps, context.read_GBps);
     ranks.push_back({{"precision", to_string(run.precision)},
@@ -102,7 +96,7 @@ Json context_json(const Options& options, const std::vector<Run>& runs) {
   return json;
 }
 
-Json result_json(const Run& run, const LayerBenchResult& result) {
+Json result_json(const BenchRun& run, const LayerBenchResult& result) {
   return {{"model", result.model},
           {"tokens", result.tokens},
           {"precision", to_string(result.precision)},
@@ -123,7 +117,7 @@ Json result_json(const Run& run, const LayerBenchResult& result) {
           {"bound_share", rounded(result.bound_share)}};
 }
 
-Facts context_facts(const Run& run) {
+Facts context_facts(const BenchRun& run) {
   const LayerBenchContext& context = run.bench.context;
   return {fmt::format("{}, tp {}, ep {}", to_string(run.precision), run.tp, run.ep),
           {{"cpu", fmt::format("{}, {} threads, {}", context.cpu, context.threads, context.isa)},
@@ -136,7 +130,8 @@ Facts context_facts(const Run& run) {
                                   readable_bytes(static_cast<double>(context.peak_rss_bytes)))}}};
 }
 
-Table results_table(const Run& run) {
+// The terms of the roofline stand in the page's table, since a chart there shows them.
+Table results_table(const BenchRun& run, bool terms) {
   Table table{"",
               {{"model"},
                {"precision"},
@@ -153,6 +148,9 @@ Table results_table(const Run& run) {
                {"bound"},
                {"share %", true}},
               {}};
+  if (terms) {
+    for (const char* name : {"roofline us", "read us", "dot us", "rounds"}) table.columns.push_back({name, true});
+  }
   for (const LayerBenchResult& result : run.bench.results) {
     table.rows.push_back({result.model, to_string(result.precision), fmt::to_string(run.tp), fmt::to_string(run.ep),
                           fmt::to_string(result.tokens), fmt::to_string(result.rows),
@@ -160,25 +158,38 @@ Table results_table(const Run& run) {
                           significant(result.us_low, 4), significant(result.us_high, 4),
                           significant(result.weight_GBps), significant(result.tflops * 1e3), result.bound,
                           fmt::format("{:.0f}", 100 * result.bound_share)});
+    if (!terms) continue;
+    for (const double us : {roofline_us(result), result.read_us, result.dot_us}) {
+      table.rows.back().push_back(significant(us, 4));
+    }
+    table.rows.back().push_back(fmt::to_string(result.rounds));
   }
   return table;
+}
+
+// What the run's part of the report says: its machine, its charts on a page, its figures.
+void add_run(Report& report, const BenchRun& run, Format format) {
+  for (const LayerBenchResult& result : run.bench.results) report.json["results"].push_back(result_json(run, result));
+  if (format != Format::csv) report.sections.emplace_back(context_facts(run));
+  if (format == Format::html) add_figures(report, run);
+  report.sections.emplace_back(results_table(run, format == Format::html));
 }
 
 Result<Outcome> run(const Options& options) {
   TILEWRIGHT_ASSIGN(const auto runs, run_all(options));
   Report report("bench");
+  report.title = fmt::format("{} on {}", runs.front().bench.results.front().model, runs.front().bench.context.cpu);
   report.json["version"] = TILEWRIGHT_VERSION;
   report.json["backend"] = options.backend;
   report.json["context"] = context_json(options, runs);
   report.json["results"] = Json::array();
-  for (const Run& one : runs) {
-    for (const LayerBenchResult& result : one.bench.results) report.json["results"].push_back(result_json(one, result));
-    if (options.format != Format::csv) report.sections.emplace_back(context_facts(one));
-    report.sections.emplace_back(results_table(one));
-  }
-  report.sections.emplace_back(Text{
+  const Text share{
       "share: the roofline's time over the measured one. The roofline is the larger of the active experts' weights\n"
-      "at the read bandwidth and the multiply-adds at the dot rate, both measured in the same rounds."});
+      "at the read bandwidth and the multiply-adds at the dot rate, both measured in the same rounds."};
+  // On a page it is read before the charts.
+  if (options.format == Format::html) report.sections.emplace_back(share);
+  for (const BenchRun& one : runs) add_run(report, one, options.format);
+  if (options.format != Format::html) report.sections.emplace_back(share);
   return Outcome{render(report, options.format)};
 }
 
