@@ -26,7 +26,6 @@ body {
 }
 h1 { margin: 0 0 0.5rem; font-size: 1.7rem; line-height: 1.25; letter-spacing: -0.01em; }
 h2 { margin: 0 0 0.75rem; font-size: 1.25rem; line-height: 1.3; }
-h3 { margin: 1.75rem 0 0.5rem; font-size: 1rem; line-height: 1.35; }
 p { margin: 0 0 0.75rem; max-width: 72ch; }
 header p, figcaption { color: var(--soft); }
 a { color: var(--accent); }
@@ -61,7 +60,7 @@ svg text { font: 13px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica N
 .scroll { position: relative; margin: 0 0 1.25rem; overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.875rem; line-height: 1.4; font-variant-numeric: tabular-nums; }
 caption { padding: 0 0 0.4rem; text-align: left; color: var(--soft); }
-caption span { display: inline-block; position: sticky; left: 0; max-width: calc(100vw - 2.5rem); }
+caption span { display: inline-block; position: sticky; left: 0; min-width: min(28rem, 100vw - 2.5rem); max-width: calc(100vw - 2.5rem); }
 th, td { padding: 0.3rem 0.9rem 0.3rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--rule); }
 th { font-weight: 400; }
 thead th { color: var(--soft); vertical-align: bottom; border-bottom: 1px solid var(--soft); }
@@ -69,7 +68,7 @@ thead th { color: var(--soft); vertical-align: bottom; border-bottom: 1px solid 
 .number { text-align: right; white-space: nowrap; }
 thead .number { white-space: normal; }
 .sentence { min-width: 19rem; }
-.spoken, caption .spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.spoken, caption .spoken { position: absolute; width: 1px; min-width: 0; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 @media screen and (max-width: 640px) {
   body { padding: 1.25rem 1rem 3rem; }
   h1 { font-size: 1.35rem; }
@@ -77,16 +76,17 @@ thead .number { white-space: normal; }
   dd { margin-bottom: 0.4rem; }
   svg.wide { display: none; }
   svg.narrow { display: block; }
-  .legend .swatch { display: block; }
 }
+@page { size: landscape; margin: 12mm; }
 @media print {
   body { max-width: none; padding: 0; font-size: 10pt; }
   nav { display: none; }
   .scroll { overflow: visible; }
   table { font-size: 8pt; }
+  th, td { padding-right: 0.5rem; }
   .sentence { min-width: 0; }
   figure, tr { break-inside: avoid; }
-  h2, h3, caption, .chart-title, .legend { break-after: avoid; }
+  h2, caption, .chart-title, .legend { break-after: avoid; }
   svg, td, th { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }
 )";

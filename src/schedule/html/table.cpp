@@ -52,7 +52,7 @@ std::string render(const Table& table, const std::string& id) {
   for (const TableRow& row : table.rows) body += render_row(table, row);
   return fmt::format(
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{0}-caption\">\n<table id=\"{0}\">\n"
-      "<caption><span "
+      "<caption><span{4} "
       "id=\"{0}-caption\">{1}</span></caption>\n<thead>\n<tr>{2}</tr>\n</thead>\n<tbody>\n{3}</tbody>\n</table>\n"
       "</div>\n",
       escaped(id), escaped(table.caption), head, body, table.silent_caption ? " class=\"spoken\"" : "");

@@ -107,6 +107,11 @@ TEST(HtmlTable, HasACaptionHeadersAndScrollsByKeyboard) {
   EXPECT_TRUE(holds(drawn, "<tr><td class=\"number\">2.5</td></tr>"));
 }
 
+TEST(HtmlTable, LeavesACaptionToScreenReadersWhereAHeadingSaysIt) {
+  Table table{"caption", {{"what"}}, {}, true};
+  EXPECT_TRUE(holds(render(table, "t"), "<caption><span class=\"spoken\" id=\"t-caption\">caption</span></caption>"));
+}
+
 TEST(HtmlPage, LoadsNothingAndListsItsSections) {
   const std::string page =
       render(Page{"A <title>", paragraph("lead"), {{"one", "One & all", "<p>x</p>"}, {"none", "None", ""}}});
