@@ -38,7 +38,10 @@ COLUMNS = [
     ("GFLOP/s", "tflops", lambda v: f"{1000 * v:.0f}"),
     ("bound", "bound", str),
     ("share", "bound_share", lambda v: f"{100 * v:.0f} %"),
+    ("share", "share", lambda v: f"{100 * v:.0f} %"),
     ("schedule", "schedule", str),
+    ("gemm1", "gemm1", str),
+    ("gemm2", "gemm2", str),
 ]
 
 
@@ -62,7 +65,11 @@ def row_of(result, columns):
 def facts_of(context):
     """What the machine is, and what it could do."""
     if "device" in context:
-        return f"- {context['device']}, {context['sm_count']} SMs; copies {context['copy_GBps']:.0f} GB/s. Timing: {context['timing']}."
+        if "copy_GBps" in context:
+            limits = f"copies {context['copy_GBps']:.0f} GB/s"
+        else:
+            limits = f"reads {context['read_GBps']:.0f} GB/s, multiplies {context['matrix_tflops']:.0f} TFLOP/s (dense bf16)"
+        return f"- {context['device']}, {context['sm_count']} SMs; {limits}. Timing: {context['timing']}."
     lines = [f"{context['cpu']}, {context['threads']} threads, `{context['isa']}`; reads {context['read_GBps']:.1f} GB/s."]
     for rank in context["ranks"]:
         lines.append(

@@ -1,9 +1,11 @@
 // Times every built SM90 kernel that suits a row of the table, and prints the fastest of each as JSON.
 //
-//   cuda_gemm_bench [MODEL...]   glm5, qwen3, dsv3, gptoss; all without one
+//   cuda_gemm_bench [--gemm 1|2] [--tokens N] [--tile-n N] [MODEL...]   glm5, qwen3, dsv3, gptoss; all without one
 //
 // Conditions: a CUDA graph of several launches, each with another routing (every token picks top_k experts at random)
-// and one of two copies of the weights, so that weights come from HBM; the median of 9 replays over the launches.
+// and one of two copies of the weights, so that weights come from HBM; the median of 9 replays over the launches. A
+// launch may start while the one before it drains, as in a layer. A GEMM1 that takes its tokens in tile order is timed
+// with the kernel that puts them there.
 // Weights are random codes under random scales, activations random, never zeros.
 #include <algorithm>
 #include <cstdio>
@@ -15,6 +17,7 @@
 
 #include "cuda/device.hpp"
 #include "cuda/device_memory.hpp"
+#include "cuda/moe/moe_kernels.hpp"
 #include "cuda/sm90/grouped_gemm.hpp"
 #include "cuda/sm90/weight_order.hpp"
 
@@ -68,9 +71,10 @@ DeviceMemory random_rows(std::int64_t values) {
 }
 
 struct Routed {
-  std::vector<std::int32_t> offsets;
-  std::vector<std::int32_t> sources;
-  std::vector<std::int32_t> slots;
+  std::vector<sm90::RowRange> ranges;
+  std::vector<std::int32_t> sources;    ///< token of each grouped row
+  std::vector<std::int32_t> slots;      ///< slot of each grouped row
+  std::vector<std::int32_t> slot_rows;  ///< grouped row of each slot
   int active = 0;
 };
 
@@ -86,14 +90,18 @@ Routed route(const Model& model, int tokens, unsigned seed) {
     }
   }
   Routed routed;
-  routed.offsets.push_back(0);
+  routed.slot_rows.resize(static_cast<std::size_t>(tokens) * model.top_k);
   for (const auto& of_expert : slots) {
     routed.active += of_expert.empty() ? 0 : 1;
+    const auto begin = static_cast<std::int32_t>(routed.slots.size());
+    routed.ranges.push_back({begin, static_cast<std::int32_t>(of_expert.size())});
     for (const std::int32_t slot : of_expert) {
+      routed.slot_rows[slot] = static_cast<std::int32_t>(routed.slots.size());
       routed.slots.push_back(slot);
       routed.sources.push_back(slot / model.top_k);
     }
-    routed.offsets.push_back(static_cast<std::int32_t>(routed.slots.size()));
+    routed.slots.resize((routed.slots.size() + 7) / 8 * 8, 0);
+    routed.sources.resize(routed.slots.size(), 0);
   }
   return routed;
 }
@@ -107,8 +115,9 @@ struct Timing {
 
 class GemmBench {
  public:
-  GemmBench(const Model& model, bool first, int sm_count)
+  GemmBench(const Model& model, bool first, int sm_count, int only_n)
       : model_(model),
+        only_n_(only_n),
         first_(first),
         sm_count_(sm_count),
         n_(first ? 2 * model.intermediate : model.hidden),
@@ -126,7 +135,7 @@ class GemmBench {
     if (gemm.schedule.epilogue != (first_ ? Epilogue::gated_bf16 : Epilogue::finalize)) return false;
     const double rows = static_cast<double>(tokens) * model_.top_k / model_.experts;
     const int n = gemm.schedule.tile_n;
-    return (n >= 0.8 * rows || n >= 240) && (n == 8 || n <= 4 * rows + 16);
+    return (n >= 0.8 * rows || n >= 112) && (n == 8 || n <= 4 * rows + 16) && (only_n_ == 0 || n == only_n_);
   }
 
   Timing time(const BuiltGemm& gemm, int tokens) {
@@ -134,14 +143,18 @@ class GemmBench {
     const int launches = tokens >= 2048 ? 4 : tokens >= 512 ? 8 : 16;
     const int blocks = sm90::launch_blocks(gemm.schedule, sm_count_);
     const int channels = first_ ? n_ / 2 : n_;
-    const DeviceMemory x = random_rows((first_ ? tokens : rows) * k_);
-    const DeviceMemory y(rows * channels * 2);
+    const std::int64_t grouped = sm90::grouped_rows(rows, model_.experts);
+    const bool arranges = first_ && gemm.schedule.token_load == TokenLoad::tile_order;
+    const DeviceMemory x = random_rows(first_ ? tokens * std::int64_t{k_} : sm90::tile_order_bytes(grouped, k_) / 2);
+    const DeviceMemory tiles(arranges ? sm90::tile_order_bytes(grouped, k_) : 0);
+    const DeviceMemory y(first_ ? sm90::tile_order_bytes(grouped, channels) : rows * channels * 2);
     const DeviceMemory partials(sm90::partial_bytes(gemm.schedule, blocks));
     const DeviceMemory flags(sm90::flag_bytes(gemm.schedule, blocks));
     flags.fill(0);
-    const DeviceMemory row_weights(std::vector<float>(static_cast<std::size_t>(rows), 0.3F));
+    const DeviceMemory row_weights(std::vector<float>(static_cast<std::size_t>(grouped), 0.3F));
     std::vector<DeviceMemory> tables;
     std::vector<sm90::GemmParams> params;
+    std::vector<ArrangeParams> arrangements;
     double active = 0.0;
     for (int i = 0; i < launches; ++i) {
       const Routed routed = route(model_, tokens, static_cast<unsigned>(7 * i + tokens));
@@ -150,12 +163,19 @@ class GemmBench {
       p.weights = weights_.as<std::uint8_t>() + expert_bytes_ * model_.experts * (i % kCopies);
       p.expert_stride = expert_bytes_;
       p.row_scales = scales_.as<float>();
-      p.x = x.as<void>();
+      p.x = arranges ? tiles.as<void>() : x.as<void>();
       p.x_stride = k_;
-      tables.emplace_back(routed.offsets);
-      p.row_offsets = tables.back().as<std::int32_t>();
+      p.group_rows = grouped;
+      p.ranges_ready = 1;
+      tables.emplace_back(routed.ranges);
+      p.row_ranges = tables.back().as<sm90::RowRange>();
       tables.emplace_back(first_ ? routed.sources : routed.slots);
       (first_ ? p.row_source : p.row_dest) = tables.back().as<std::int32_t>();
+      if (arranges) {
+        tables.emplace_back(routed.slot_rows);
+        arrangements.push_back({x.as<void>(), tokens, model_.top_k, k_, model_.experts,
+                                tables.back().as<std::int32_t>(), p.row_ranges, grouped, tiles.as<void>()});
+      }
       p.row_weights = row_weights.as<float>();
       p.y = y.as<void>();
       p.y_stride = channels;
@@ -167,7 +187,7 @@ class GemmBench {
       p.flags = flags.as<unsigned>();
       params.push_back(p);
     }
-    const std::vector<double> times = replay(gemm, params, rows, blocks);
+    const std::vector<double> times = replay(gemm, params, arrangements, rows, blocks);
     Timing timing;
     timing.us = times[times.size() / 2];
     timing.spread = (times[times.size() - 2] - times[1]) / timing.us;
@@ -178,7 +198,7 @@ class GemmBench {
 
  private:
   static std::vector<double> replay(const BuiltGemm& gemm, const std::vector<sm90::GemmParams>& params,
-                                    std::int64_t rows, int blocks) {
+                                    const std::vector<ArrangeParams>& arrangements, std::int64_t rows, int blocks) {
     require(gemm.prepare());
     cudaStream_t stream = nullptr;
     cudaGraph_t graph = nullptr;
@@ -189,8 +209,9 @@ class GemmBench {
     require(cudaEventCreate(&begin));
     require(cudaEventCreate(&end));
     require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    for (const auto& p : params) {
-      const Status status = sm90::launch_gemm(gemm, p, rows, blocks, false, stream);
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      if (!arrangements.empty()) require(enqueue_arrange(arrangements[i], stream));
+      const Status status = sm90::launch_gemm(gemm, params[i], rows, blocks, true, stream);
       if (!status) throw std::runtime_error(status.error().message());
     }
     require(cudaStreamEndCapture(stream, &graph));
@@ -215,6 +236,7 @@ class GemmBench {
   }
 
   Model model_;
+  int only_n_;
   bool first_;
   int sm_count_;
   int n_;
@@ -247,7 +269,35 @@ double copy_GBps() {
   return 2.0 * static_cast<double>(from.bytes()) / static_cast<double>(best) * 1e-6;
 }
 
-int run(const std::vector<std::string>& names) {
+/// What to time; 0 and an empty list are everything.
+struct Selection {
+  int gemm = 0;
+  int tokens = 0;
+  int tile_n = 0;
+  std::vector<std::string> models;
+
+  [[nodiscard]] bool has(const Model& model) const {
+    return models.empty() || std::find(models.begin(), models.end(), model.name) != models.end();
+  }
+};
+
+Selection selection_of(const std::vector<std::string>& arguments) {
+  Selection selection;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    int* number = arguments[i] == "--gemm"     ? &selection.gemm
+                  : arguments[i] == "--tokens" ? &selection.tokens
+                  : arguments[i] == "--tile-n" ? &selection.tile_n
+                                               : nullptr;
+    if (number == nullptr) {
+      selection.models.push_back(arguments[i]);
+    } else if (i + 1 < arguments.size()) {
+      *number = std::atoi(arguments[++i].c_str());
+    }
+  }
+  return selection;
+}
+
+int run(const Selection& selection) {
   const auto gpu = current_sm90();
   if (!gpu) {
     std::fprintf(stderr, "cuda_gemm_bench: %s\n", gpu.error().message().c_str());
@@ -260,10 +310,12 @@ int run(const std::vector<std::string>& names) {
       gpu->name.c_str(), gpu->sm_count, copy_GBps());
   const char* separator = "\n";
   for (const Model& model : kModels) {
-    if (!names.empty() && std::find(names.begin(), names.end(), model.name) == names.end()) continue;
+    if (!selection.has(model)) continue;
     for (const bool first : {true, false}) {
-      GemmBench bench(model, first, gpu->sm_count);
+      if (selection.gemm != 0 && selection.gemm != (first ? 1 : 2)) continue;
+      GemmBench bench(model, first, gpu->sm_count, selection.tile_n);
       for (const int tokens : kTokenCounts) {
+        if (selection.tokens != 0 && selection.tokens != tokens) continue;
         Timing best;
         const BuiltGemm* fastest = nullptr;
         for (const BuiltGemm& gemm : sm90::built_gemms()) {
@@ -293,7 +345,7 @@ int run(const std::vector<std::string>& names) {
 
 int main(int argc, char** argv) {
   try {
-    return run(std::vector<std::string>(argv + 1, argv + argc));
+    return run(selection_of(std::vector<std::string>(argv + 1, argv + argc)));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "cuda_gemm_bench: %s\n", error.what());
     return 1;

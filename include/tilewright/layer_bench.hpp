@@ -21,6 +21,8 @@ namespace tilewright {
 enum class TokenSpread {
   balanced,  ///< slots walk through the global experts in equal steps: rows an expert differ by one at most
   uniform,   ///< each token's experts are drawn without replacement, seeded
+  skewed,    ///< drawn by RowDistribution::power_law with its alpha of 1.2; the same experts are popular in every round
+  single,    ///< every token chooses the same top_k experts, which follow each other
 };
 const char* to_string(TokenSpread spread);
 Result<TokenSpread> parse_token_spread(const std::string& name);

@@ -21,20 +21,30 @@
 
 namespace tilewright {
 
-enum class Backend { cpu };
+class CudaLayer;
+
+enum class Backend {
+  cpu,
+  cuda,  ///< the current NVIDIA GPU; w4a16 (cuda_layer.hpp)
+};
 const char* to_string(Backend backend);
-/// A backend by name. One that this build does not have ("cuda") is `unsupported`, another name `invalid_argument`.
+/// A backend by name ("cpu", "cuda"), whether this build and machine have it or not; another is `invalid_argument`.
 Result<Backend> parse_backend(const std::string& name);
 
 struct MoeLayerOptions {
   Precision precision = Precision::w4a16;
   Backend backend = Backend::cpu;
   std::string isa;  ///< CPU instruction set tier; empty: the highest that runs here
-  int threads = 0;  ///< 0, or more than there are: all cores that this process may use
+  int threads = 0;  ///< CPU; 0, or more than there are: all cores that this process may use
 };
 
+/// What `create` refuses whatever the weights are: settings of another backend (`invalid_argument`), and a precision,
+/// a tier or a backend that this build or machine does not have (`unsupported`).
+Status check_options(const MoeLayerOptions& options);
+
 /// One layer. The same input gives the same bits, run after run and for any number of threads. Not for two runs at
-/// the same time: a layer owns its workspace.
+/// the same time: a layer owns its workspace. Inputs and outputs are host memory with every backend; on a GPU that
+/// means copies, which a caller with device memory leaves out (cuda_layer.hpp).
 class MoeLayer {
  public:
   /// Packs the weights into the backend's tile order, expert by expert, giving file pages back as it goes: the peak is
@@ -55,9 +65,11 @@ class MoeLayer {
 
   [[nodiscard]] std::int64_t hidden() const;
   [[nodiscard]] std::int64_t packed_bytes() const;  ///< weights and scales as packed, padding included
-  /// The packed weights, for measuring the bandwidth that they are read with; valid as long as the layer.
+  /// The packed weights, for measuring the bandwidth that they are read with; valid as long as the layer. Empty where
+  /// they are not in host memory.
   [[nodiscard]] std::span<const std::uint8_t> packed_memory() const;
   [[nodiscard]] const MoeLayerOptions& options() const;  ///< with defaults filled in
+  [[nodiscard]] const CudaLayer* cuda() const;           ///< the layer on the device; nullptr with another backend
 
  private:
   struct State;

@@ -35,6 +35,12 @@ enum class SplitKind : std::uint8_t {
   stream_k,  ///< all k-blocks of all tiles are dealt evenly to the blocks, so that no wave is partial
 };
 
+/// How a stage gets its tokens.
+enum class TokenLoad : std::uint8_t {
+  tile_order,  ///< by bulk copies: the kernel before left them as they lie in shared memory
+  gather,      ///< row by row from where they are, 16 bytes a copy
+};
+
 /// What happens to a finished tile. "gated" joins gate and up rows, which interleave by 8, so N becomes N / 2.
 enum class Epilogue : std::uint8_t {
   bf16,         ///< y in bf16
@@ -48,10 +54,12 @@ enum class Epilogue : std::uint8_t {
 const char* to_string(Mma mma);
 const char* to_string(Consumers consumers);
 const char* to_string(SplitKind split);
+const char* to_string(TokenLoad load);
 const char* to_string(Epilogue epilogue);
 Result<Mma> parse_mma(const std::string& name);
 Result<Consumers> parse_consumers(const std::string& name);
 Result<SplitKind> parse_split(const std::string& name);
+Result<TokenLoad> parse_token_load(const std::string& name);
 Result<Epilogue> parse_epilogue(const std::string& name);
 
 constexpr bool gated(Epilogue epilogue) {
@@ -90,6 +98,7 @@ struct Schedule {
   int ctas_per_sm = 1;  ///< resident blocks a SM
   bool swap_ab = true;  ///< weights on the M side: always true for Tilewright's own kernels
   Split split;
+  TokenLoad token_load = TokenLoad::tile_order;
   Epilogue epilogue = Epilogue::bf16;
 
   friend constexpr bool operator==(const Schedule&, const Schedule&) = default;

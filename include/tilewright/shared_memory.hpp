@@ -25,7 +25,7 @@
 //   empty_barriers        8 a stage: the consumers have let go
 //   tile_slots            2 * 16: the tile (expert, weight tile, token tile, rows) that the producer hands on
 //   tile_barriers         2 * 16: full and empty of each slot
-//   landed_barriers       8 a stage, SM90: the tokens have landed; a warp fences them before it arrives on full
+//   landed_barriers       8 a stage, gathered tokens: they have landed; a warp fences them before it arrives on full
 //   granule_padding       to 128, the unit in which shared memory is allocated
 //
 // On a CPU the same account is the working set of one core, to be compared with its L2: the strip or the expanded
@@ -178,7 +178,7 @@ constexpr SharedMemoryPlan gpu_shared_memory(const Schedule& s) {
   layout.add(Buffer::empty_barriers, static_cast<std::int64_t>(kBarrierBytes) * s.stages, kBarrierBytes);
   layout.add(Buffer::tile_slots, kTileSlots * kTileSlotBytes, kTileSlotBytes);
   layout.add(Buffer::tile_barriers, kTileSlots * 2 * kBarrierBytes, kBarrierBytes);
-  if (!fp4_tokens) {
+  if (s.token_load == TokenLoad::gather) {
     layout.add(Buffer::landed_barriers, static_cast<std::int64_t>(kBarrierBytes) * s.stages, kBarrierBytes);
   }
   layout.pad(Buffer::granule_padding, kAllocationGranule);

@@ -1,4 +1,4 @@
-// The SM90 catalogue: one kernel a tile and epilogue. The planner offers these schedules and no others, and the kernels
+// The SM90 catalogue: one kernel a tile and ending. The planner offers these schedules and no others, and the kernels
 // are instantiated from this list.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace tilewright {
 
-/// Everything of an SM90 schedule but its epilogue: w4a16, a warpgroup of consumers for each 64 weight rows.
+/// Everything of an SM90 schedule but its ending: w4a16, a warpgroup of consumers for each 64 weight rows.
 struct Sm90Tile {
   int m = 0;
   int n = 0;
@@ -21,17 +21,39 @@ struct Sm90Tile {
 /// which is faster where the tiles come out even. Many tokens: 128 rows, so that a thread has registers for 240 tokens.
 /// How each came about: docs/kernels/sm90.md.
 inline constexpr std::array kSm90Tiles = {
-    Sm90Tile{256, 8, 256, 5, SplitKind::none},      Sm90Tile{256, 8, 256, 5, SplitKind::stream_k},
-    Sm90Tile{256, 16, 256, 4, SplitKind::stream_k}, Sm90Tile{256, 24, 256, 4, SplitKind::stream_k},
-    Sm90Tile{256, 40, 256, 3, SplitKind::stream_k}, Sm90Tile{256, 48, 256, 3, SplitKind::stream_k},
-    Sm90Tile{256, 64, 256, 3, SplitKind::stream_k}, Sm90Tile{128, 128, 64, 7, SplitKind::none},
-    Sm90Tile{128, 240, 128, 3, SplitKind::none},
+    Sm90Tile{256, 8, 256, 5, SplitKind::none},       Sm90Tile{256, 8, 256, 5, SplitKind::stream_k},
+    Sm90Tile{256, 16, 256, 4, SplitKind::stream_k},  Sm90Tile{256, 24, 256, 4, SplitKind::stream_k},
+    Sm90Tile{256, 40, 256, 3, SplitKind::stream_k},  Sm90Tile{256, 48, 256, 3, SplitKind::stream_k},
+    Sm90Tile{256, 64, 256, 3, SplitKind::stream_k},  Sm90Tile{128, 240, 128, 3, SplitKind::none},
+    Sm90Tile{192, 176, 128, 3, SplitKind::none},     Sm90Tile{256, 128, 128, 4, SplitKind::none},
+    Sm90Tile{256, 128, 128, 4, SplitKind::stream_k},
 };
 
-inline constexpr std::array kSm90Epilogues = {Epilogue::gated_bf16, Epilogue::act_bf16, Epilogue::finalize,
-                                              Epilogue::bf16};
+/// What happens to a tile, and where its tokens come from; for tiles of `least_n` tokens or more. The kernels between
+/// GEMM1 and GEMM2 pass activations in tile order. GEMM1 gathers its tokens; many of them may be put into tile order
+/// first, which costs a pass over them and saves the copies' instructions.
+struct Sm90Ending {
+  Epilogue epilogue = Epilogue::bf16;
+  TokenLoad token_load = TokenLoad::gather;
+  int least_n = 0;
+};
+inline constexpr std::array kSm90Endings = {
+    Sm90Ending{Epilogue::gated_bf16, TokenLoad::gather, 8},
+    Sm90Ending{Epilogue::act_bf16, TokenLoad::gather, 8},
+    Sm90Ending{Epilogue::finalize, TokenLoad::tile_order, 8},
+    Sm90Ending{Epilogue::bf16, TokenLoad::gather, 8},
+    Sm90Ending{Epilogue::gated_bf16, TokenLoad::tile_order, 128},
+    Sm90Ending{Epilogue::act_bf16, TokenLoad::tile_order, 128},
+};
 
-constexpr Schedule sm90_schedule(const Sm90Tile& tile, Epilogue epilogue) {
+/// How many of kSm90Endings, from the first one on, a tile has.
+constexpr int sm90_endings(const Sm90Tile& tile) {
+  int count = 0;
+  for (const Sm90Ending& ending : kSm90Endings) count += tile.n >= ending.least_n ? 1 : 0;
+  return count;
+}
+
+constexpr Schedule sm90_schedule(const Sm90Tile& tile, const Sm90Ending& ending) {
   Schedule s;
   s.arch = Arch::sm_90;
   s.precision = Precision::w4a16;
@@ -43,8 +65,25 @@ constexpr Schedule sm90_schedule(const Sm90Tile& tile, Epilogue epilogue) {
   // setmaxnreg moves registers between whole warpgroups, so the producer is one.
   s.roles = {4, tile.m / 16, Consumers::cooperative};
   s.split = {tile.split, 1};
-  s.epilogue = epilogue;
+  s.token_load = ending.token_load;
+  s.epilogue = ending.epilogue;
   return s;
+}
+
+/// With the first ending of this epilogue; of one that SM90 does not have, gathered tokens.
+constexpr Schedule sm90_schedule(const Sm90Tile& tile, Epilogue epilogue) {
+  for (const Sm90Ending& ending : kSm90Endings) {
+    if (ending.epilogue == epilogue) return sm90_schedule(tile, ending);
+  }
+  return sm90_schedule(tile, Sm90Ending{epilogue, TokenLoad::gather, 0});
+}
+
+/// Whether a kernel of the catalogue ends so.
+constexpr bool sm90_has(Epilogue epilogue) {
+  for (const Sm90Ending& ending : kSm90Endings) {
+    if (ending.epilogue == epilogue) return true;
+  }
+  return false;
 }
 
 }  // namespace tilewright

@@ -1,18 +1,18 @@
-# Compiles the kernels of one tile and keeps what ptxas says of them. Run with -P; needs NVCC, HOST (the C++ compiler),
-# TILE, ROOT and OBJECT. Fails where a kernel spills or ptxas serialises its wgmmas (C7510 and its neighbours), which
-# costs a fifth of the speed and shows nowhere else.
+# Compiles a file of kernels and keeps what ptxas says of them. Run with -P; needs NVCC, HOST (the C++ compiler), FLAGS,
+# ROOT, SOURCE (below src/cuda) and OBJECT. Fails where a kernel spills or ptxas serialises its wgmmas (C7510 and its
+# neighbours), which costs a fifth of the speed and shows nowhere else.
 execute_process(
   COMMAND "${NVCC}" -ccbin "${HOST}" -std=c++20 -O3 -gencode=arch=compute_90a,code=sm_90a --expt-relaxed-constexpr
-          -Xptxas -v -Xcompiler -fPIC -Werror all-warnings "-I${ROOT}/src" "-I${ROOT}/include" -DTILEWRIGHT_TILE=${TILE}
-          -c -o "${OBJECT}" "${ROOT}/src/cuda/sm90/gemms.cu"
+          -Xptxas -v -Xcompiler -fPIC -Werror all-warnings "-I${ROOT}/src" "-I${ROOT}/include" ${FLAGS}
+          -c -o "${OBJECT}" "${ROOT}/src/cuda/${SOURCE}"
   OUTPUT_VARIABLE report ERROR_VARIABLE report RESULT_VARIABLE result)
 file(WRITE "${OBJECT}.ptxas.txt" "${report}")
 if(NOT result EQUAL 0)
-  message(FATAL_ERROR "nvcc failed on tile ${TILE}:\n${report}")
+  message(FATAL_ERROR "nvcc failed on ${SOURCE} ${FLAGS}:\n${report}")
 endif()
 string(REGEX MATCH "[^\n]*\\(C75[0-9][0-9]\\)[^\n]*" serialised "${report}")
 string(REGEX MATCHALL "[1-9][0-9]* bytes spill stores" spills "${report}")
 if(serialised OR spills)
   file(REMOVE "${OBJECT}")
-  message(FATAL_ERROR "tile ${TILE}: ${serialised} ${spills}; see ${OBJECT}.ptxas.txt")
+  message(FATAL_ERROR "${SOURCE} ${FLAGS}: ${serialised} ${spills}; see ${OBJECT}.ptxas.txt")
 endif()

@@ -3,31 +3,63 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <variant>
 
 #include "cpu/cpu_experts.hpp"
 #include "tilewright/cpu_backend.hpp"
+#include "tilewright/cuda_layer.hpp"
 
 namespace tilewright {
 
 const char* to_string(Backend backend) {
   switch (backend) {
     case Backend::cpu: return "cpu";
+    case Backend::cuda: return "cuda";
   }
   return "unknown";
 }
 
 Result<Backend> parse_backend(const std::string& name) {
-  if (name == "cpu") return Backend::cpu;
-  if (name == "cuda") {
-    return fail(ErrorCode::unsupported, "this build has no CUDA backend", "run with --backend cpu");
+  for (const Backend backend : {Backend::cpu, Backend::cuda}) {
+    if (name == to_string(backend)) return backend;
   }
-  return fail(ErrorCode::invalid_argument, fmt::format("unknown backend '{}'", name), "the backends are: cpu");
+  return fail(ErrorCode::invalid_argument, fmt::format("unknown backend '{}'", name), "the backends are: cpu, cuda");
+}
+
+namespace {
+
+Status check_cuda_options(const MoeLayerOptions& options) {
+  if (!options.isa.empty()) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("isa '{}' is of the cpu backend, and cuda is asked for", options.isa),
+                "leave it out, or run on the CPU backend");
+  }
+  if (options.threads != 0) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("{} threads are of the cpu backend, and cuda is asked for", options.threads),
+                "leave them out, or run on the CPU backend");
+  }
+  if (options.precision != Precision::w4a16) {
+    return fail(ErrorCode::unsupported,
+                fmt::format("precision {} on the cuda backend: its kernels are for SM90, which has no FP4 tensor cores",
+                            to_string(options.precision)),
+                "use --precision w4a16 or --backend cpu");
+  }
+  return cuda_available();
+}
+
+}  // namespace
+
+Status check_options(const MoeLayerOptions& options) {
+  if (options.backend == Backend::cuda) return check_cuda_options(options);
+  if (!options.isa.empty()) TILEWRIGHT_TRY(cpu::select_tier(options.isa));
+  return {};
 }
 
 struct MoeLayer::State {
-  cpu::CpuExperts experts;
+  std::variant<cpu::CpuExperts, CudaLayer> experts;
   Routing routing;
-  MoeLayerOptions options;
+  MoeLayerOptions options;  // resolved
   int global_experts = 0;
 };
 
@@ -38,6 +70,15 @@ MoeLayer::~MoeLayer() = default;
 
 Result<MoeLayer> MoeLayer::create(const ExpertWeights& weights, const Activation& activation, const Routing& routing,
                                   const MoeLayerOptions& options) {
+  TILEWRIGHT_TRY(check_options(options));
+  const auto with = [&](std::variant<cpu::CpuExperts, CudaLayer> experts, MoeLayerOptions resolved) {
+    return MoeLayer(
+        std::unique_ptr<State>(new State{std::move(experts), routing, std::move(resolved), weights.global_experts}));
+  };
+  if (options.backend == Backend::cuda) {
+    TILEWRIGHT_ASSIGN(CudaLayer layer, CudaLayer::create(weights, activation, routing));
+    return with(std::move(layer), options);
+  }
   cpu::CpuExpertsOptions cpu_options;
   cpu_options.precision = options.precision;
   cpu_options.tier = cpu::best_tier();
@@ -50,20 +91,36 @@ Result<MoeLayer> MoeLayer::create(const ExpertWeights& weights, const Activation
   MoeLayerOptions resolved = options;
   resolved.isa = cpu::to_string(cpu_options.tier);
   resolved.threads = cpu_options.threads;
-  return MoeLayer(std::unique_ptr<State>(new State{std::move(experts), routing, resolved, weights.global_experts}));
+  return with(std::move(experts), std::move(resolved));
 }
 
-Status MoeLayer::run(const bf16* x, const RoutedTokens& routed, float* y) { return state_->experts.run(x, routed, y); }
+Status MoeLayer::run(const bf16* x, const RoutedTokens& routed, float* y) {
+  if (auto* layer = std::get_if<CudaLayer>(&state_->experts)) return layer->run_host(x, routed, y);
+  return std::get<cpu::CpuExperts>(state_->experts).run(x, routed, y);
+}
 
 Status MoeLayer::run(const bf16* x, int tokens, const float* logits, const std::vector<float>& bias, float* y) {
   TILEWRIGHT_ASSIGN(const RoutedTokens routed, route(state_->routing, logits, tokens, state_->global_experts, bias));
   return run(x, routed, y);
 }
 
-std::int64_t MoeLayer::hidden() const { return state_->experts.hidden(); }
-std::int64_t MoeLayer::packed_bytes() const { return static_cast<std::int64_t>(packed_memory().size()); }
-std::span<const std::uint8_t> MoeLayer::packed_memory() const { return state_->experts.packed_memory(); }
+std::int64_t MoeLayer::hidden() const {
+  if (const CudaLayer* layer = cuda()) return layer->info().hidden;
+  return std::get<cpu::CpuExperts>(state_->experts).hidden();
+}
+
+std::int64_t MoeLayer::packed_bytes() const {
+  if (const CudaLayer* layer = cuda()) return layer->info().packed_bytes;
+  return static_cast<std::int64_t>(packed_memory().size());
+}
+
+std::span<const std::uint8_t> MoeLayer::packed_memory() const {
+  const auto* experts = std::get_if<cpu::CpuExperts>(&state_->experts);
+  return experts != nullptr ? experts->packed_memory() : std::span<const std::uint8_t>();
+}
+
 const MoeLayerOptions& MoeLayer::options() const { return state_->options; }
+const CudaLayer* MoeLayer::cuda() const { return std::get_if<CudaLayer>(&state_->experts); }
 
 std::int64_t expert_bytes(const ExpertWeights& weights) {
   const std::int64_t matrices = weights.gated ? 3 : 2;

@@ -9,20 +9,12 @@
 #include <cstdint>
 #include <limits>
 
-#include "moe/routing_math.hpp"
+#include "numerics/routing_math.hpp"
+#include "numerics/routing_rules.hpp"
 
 namespace tilewright {
 
 namespace {
-
-constexpr Scoring kScorings[] = {Scoring::softmax, Scoring::softmax_topk, Scoring::sigmoid, Scoring::sqrtsoftplus,
-                                 Scoring::sigmoid_on_input};
-
-/// What DeepSeek-V3's gate adds to the sum of the weights so that k scores of 0 do not divide by 0.
-constexpr float kRenormalizeEpsilon = 1e-20F;
-
-/// The scorings that take each expert on its own, and with it a selection bias and groups.
-bool scores_alone(Scoring scoring) { return scoring == Scoring::sigmoid || scoring == Scoring::sqrtsoftplus; }
 
 /// Takes the largest of a row of values again and again, equal ones in ascending order of index. A value and its index
 /// make one integer key that orders as they do; with the maximum of each block of keys at hand, a take looks at one key
@@ -35,7 +27,7 @@ class Largest {
 
   /// Puts the row in; the same size every time.
   void load(const float* values, int size) {
-    for (int i = 0; i < size; ++i) keys_[i] = key(values[i], i);
+    for (int i = 0; i < size; ++i) keys_[i] = order_key(values[i], static_cast<std::uint32_t>(i));
     for (std::size_t b = 0; b < block_max_.size(); ++b) refresh(b);
   }
 
@@ -50,14 +42,6 @@ class Largest {
  private:
   static constexpr std::size_t kBlock = 16;
   static constexpr std::uint64_t kTaken = 0;  ///< below the key of every finite value
-
-  /// The bits of an fp32 order as integers once the negative ones are inverted and the others take the upper half;
-  /// + 0 makes -0 and 0 equal.
-  static std::uint64_t key(float value, int index) {
-    const auto bits = std::bit_cast<std::uint32_t>(value + 0.0F);
-    const std::uint32_t ordered = bits ^ ((0U - (bits >> 31U)) | 0x80000000U);
-    return (static_cast<std::uint64_t>(ordered) << 32U) | ~static_cast<std::uint32_t>(index);
-  }
 
   void refresh(std::size_t block) {
     const std::uint64_t* keys = keys_.data() + block * kBlock;
@@ -106,9 +90,9 @@ class Router {
  private:
   void score(const float* logits) {
     if (routing_.scoring == Scoring::sigmoid) {
-      for (int e = 0; e < experts_; ++e) scores_[e] = moe::sigmoid(logits[e]);
+      for (int e = 0; e < experts_; ++e) scores_[e] = sigmoid(logits[e]);
     } else {
-      for (int e = 0; e < experts_; ++e) scores_[e] = moe::softplus(logits[e]);
+      for (int e = 0; e < experts_; ++e) scores_[e] = softplus(logits[e]);
       for (int e = 0; e < experts_; ++e) scores_[e] = std::sqrt(scores_[e]);
     }
     for (int e = 0; e < experts_; ++e) biased_[e] = bias_.empty() ? scores_[e] : scores_[e] + bias_[e];
@@ -144,10 +128,10 @@ class Router {
       for (int s = 0; s < top_k; ++s) weights[s] = scores_[ids[s]];
       if (routing_.renormalize) divisor = sum(weights) + kRenormalizeEpsilon;
     } else if (routing_.scoring == Scoring::sigmoid_on_input) {
-      for (int s = 0; s < top_k; ++s) weights[s] = moe::sigmoid(logits[ids[s]]);
+      for (int s = 0; s < top_k; ++s) weights[s] = sigmoid(logits[ids[s]]);
     } else {
       const float largest = logits[ids[0]];
-      for (int s = 0; s < top_k; ++s) weights[s] = moe::exp_nonpositive(logits[ids[s]] - largest);
+      for (int s = 0; s < top_k; ++s) weights[s] = exp_nonpositive(logits[ids[s]] - largest);
       divisor = sum(weights);
       if (routing_.scoring == Scoring::softmax && !routing_.renormalize) divisor = sum_of_exp(logits, largest);
     }
@@ -161,7 +145,7 @@ class Router {
   }
 
   [[nodiscard]] float sum_of_exp(const float* logits, float largest) {
-    for (int e = 0; e < experts_; ++e) scores_[e] = moe::exp_nonpositive(logits[e] - largest);
+    for (int e = 0; e < experts_; ++e) scores_[e] = exp_nonpositive(logits[e] - largest);
     float total = 0.0F;
     for (int e = 0; e < experts_; ++e) total += scores_[e];
     return total;
@@ -178,7 +162,7 @@ class Router {
   std::vector<bool> is_kept_;
 };
 
-Status check_sizes(const Routing& routing, const float* logits, int tokens, int experts) {
+Status check_sizes(const float* logits, int tokens, int experts) {
   if (tokens < 0 || experts < 1) {
     return fail(ErrorCode::invalid_argument, fmt::format("routing of {} tokens to {} experts", tokens, experts),
                 "give 0 tokens or more and 1 expert or more");
@@ -187,53 +171,10 @@ Status check_sizes(const Routing& routing, const float* logits, int tokens, int 
     return fail(ErrorCode::invalid_argument, fmt::format("no logits for {} tokens", tokens),
                 "give a row of logits a token");
   }
-  if (routing.top_k < 1 || routing.top_k > experts) {
-    return fail(ErrorCode::invalid_argument, fmt::format("top-k {} of {} experts", routing.top_k, experts),
-                fmt::format("take a top-k of 1 to {}", experts));
-  }
-  if (!std::isfinite(routing.scaling_factor)) {
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("routed scaling factor {} is not finite", routing.scaling_factor),
-                "take routed_scaling_factor from the model's config.json");
-  }
-  if (routing.scoring == Scoring::sigmoid_on_input && routing.renormalize) {
-    return fail(ErrorCode::invalid_argument,
-                "sigmoid_on_input scoring with renormalisation, which would undo the sigmoid",
-                "set renormalize to false");
-  }
-  return {};
-}
-
-Status check_groups(const Routing& routing, int experts) {
-  if (routing.groups < 1 || experts % routing.groups != 0) {
-    return fail(ErrorCode::invalid_argument, fmt::format("{} experts in {} groups", experts, routing.groups),
-                "take a number of groups (n_group) that divides the experts");
-  }
-  if (routing.top_groups < 1 || routing.top_groups > routing.groups) {
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("{} groups kept (topk_group) of {}", routing.top_groups, routing.groups),
-                fmt::format("keep 1 to {} groups", routing.groups));
-  }
-  if (routing.groups > 1 && !scores_alone(routing.scoring)) {
-    return fail(ErrorCode::unsupported,
-                fmt::format("{} groups with {} scoring", routing.groups, to_string(routing.scoring)),
-                "groups go with sigmoid and sqrtsoftplus scoring");
-  }
-  const int candidates = experts / routing.groups * routing.top_groups;
-  if (routing.top_k > candidates) {
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("top-k {} of the {} experts in {} kept groups of {}", routing.top_k, candidates,
-                            routing.top_groups, experts / routing.groups),
-                "keep more groups (topk_group) or lower top-k");
-  }
   return {};
 }
 
 Status check_bias(const Routing& routing, int experts, const std::vector<float>& bias) {
-  if (routing.selection_bias && !scores_alone(routing.scoring)) {
-    return fail(ErrorCode::unsupported, fmt::format("a selection bias with {} scoring", to_string(routing.scoring)),
-                "a selection bias goes with sigmoid and sqrtsoftplus scoring; add a router's own bias to its logits");
-  }
   const std::size_t needed = routing.selection_bias ? static_cast<std::size_t>(experts) : 0;
   if (bias.size() != needed) {
     return fail(ErrorCode::mismatch,
@@ -249,30 +190,10 @@ Status check_bias(const Routing& routing, int experts, const std::vector<float>&
 
 }  // namespace
 
-const char* to_string(Scoring scoring) {
-  switch (scoring) {
-    case Scoring::softmax: return "softmax";
-    case Scoring::softmax_topk: return "softmax_topk";
-    case Scoring::sigmoid: return "sigmoid";
-    case Scoring::sqrtsoftplus: return "sqrtsoftplus";
-    case Scoring::sigmoid_on_input: return "sigmoid_on_input";
-  }
-  return "unknown";
-}
-
-Result<Scoring> parse_scoring(const std::string& name) {
-  std::string known;
-  for (const Scoring scoring : kScorings) {
-    if (name == to_string(scoring)) return scoring;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", to_string(scoring));
-  }
-  return fail(ErrorCode::invalid_argument, fmt::format("unknown scoring '{}'", name), "use one of " + known);
-}
-
 Result<RoutedTokens> route(const Routing& routing, const float* logits, int tokens, int experts,
                            const std::vector<float>& bias) {
-  TILEWRIGHT_TRY(check_sizes(routing, logits, tokens, experts));
-  TILEWRIGHT_TRY(check_groups(routing, experts));
+  TILEWRIGHT_TRY(check_sizes(logits, tokens, experts));
+  TILEWRIGHT_TRY(check_routing(routing, experts));
   TILEWRIGHT_TRY(check_bias(routing, experts, bias));
 
   RoutedTokens routed;

@@ -24,7 +24,11 @@ Schedule base_schedule(const Device& device, const GemmProblem& problem, const C
 
 std::vector<Schedule> sm90_candidates(Epilogue epilogue) {
   std::vector<Schedule> all;
-  for (const Sm90Tile& tile : kSm90Tiles) all.push_back(sm90_schedule(tile, epilogue));
+  for (const Sm90Tile& tile : kSm90Tiles) {
+    for (const Sm90Ending& ending : kSm90Endings) {
+      if (ending.epilogue == epilogue && tile.n >= ending.least_n) all.push_back(sm90_schedule(tile, ending));
+    }
+  }
   return all;
 }
 

@@ -13,7 +13,8 @@ using Out = std::back_insert_iterator<std::string>;
 constexpr const char* kHeader =
     "device,arch,gemm,tokens,rows_per_expert,active_experts,n,k,precision,weight_bytes,floor_us,rank,code,tile_m,tile_"
     "n,"
-    "tile_k,stages,consumers,split,split_parts,ctas_per_sm,epilogue,smem_bytes,smem_limit,predicted_us,bound,dram_us,"
+    "tile_k,stages,consumers,split,split_parts,ctas_per_sm,token_load,epilogue,smem_bytes,smem_limit,predicted_us,"
+    "bound,dram_us,"
     "mma_us,"
     "decode_us,smem_us,l2_us,latency_us,launch_us,sm_us,waves,token_fill\n";
 
@@ -27,9 +28,9 @@ void add_problem(std::string& text, const Device& device, const GemmPlan& plan) 
 void add_candidate(std::string& text, const Device& device, const Candidate& candidate, std::size_t rank) {
   const Schedule& s = candidate.schedule;
   const Cost& cost = candidate.cost;
-  fmt::format_to(Out(text), "{},ok,{},{},{},{},{},{},{},{},{},{},{},", rank, s.tile_m, s.tile_n, s.tile_k, s.stages,
+  fmt::format_to(Out(text), "{},ok,{},{},{},{},{},{},{},{},{},{},{},{},", rank, s.tile_m, s.tile_n, s.tile_k, s.stages,
                  to_string(s.roles.consumers), to_string(s.split.kind), s.split.parts, s.ctas_per_sm,
-                 to_string(s.epilogue), shared_memory(s).total, device.smem_per_block);
+                 to_string(s.token_load), to_string(s.epilogue), shared_memory(s).total, device.smem_per_block);
   fmt::format_to(Out(text), "{:.3f},{},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.4f}\n",
                  cost.predicted_us, to_string(cost.bound), cost.dram_us, cost.mma_us, cost.decode_us, cost.smem_us,
                  cost.l2_us, cost.latency_us, cost.launch_us, cost.sm_us, cost.waves, cost.token_fill);

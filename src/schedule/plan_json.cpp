@@ -29,6 +29,7 @@ Json to_json(const Schedule& s) {
           {"swap_ab", s.swap_ab},
           {"split", to_string(s.split.kind)},
           {"split_parts", s.split.parts},
+          {"token_load", to_string(s.token_load)},
           {"epilogue", to_string(s.epilogue)}};
 }
 

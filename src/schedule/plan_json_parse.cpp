@@ -36,6 +36,7 @@ Result<Schedule> read_schedule(const Fields& fields) {
   TILEWRIGHT_ASSIGN(s.swap_ab, fields.boolean("swap_ab"));
   TILEWRIGHT_ASSIGN(s.split.kind, fields.name<SplitKind>("split", parse_split));
   TILEWRIGHT_ASSIGN(s.split.parts, fields.small("split_parts", 1, kLargestTile));
+  TILEWRIGHT_ASSIGN(s.token_load, fields.name<TokenLoad>("token_load", parse_token_load));
   TILEWRIGHT_ASSIGN(s.epilogue, fields.name<Epilogue>("epilogue", parse_epilogue));
   return s;
 }

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "schedule/enum_names.hpp"
+#include "schedule/power_law.hpp"
 #include "schedule/size_limits.hpp"
 #include "tilewright/problem.hpp"
 
@@ -89,8 +90,23 @@ std::vector<std::int64_t> balanced_rows(std::int64_t total, int local) {
   return rows;
 }
 
-// Chance of each expert, most popular first, to be among a token's k: proportional to i^-alpha, capped at 1, sum k.
-std::vector<double> power_law_chances(int top_k, int experts, double alpha) {
+// Rows of the rank that is dealt the most popular expert.
+std::vector<std::int64_t> power_law_rows(std::int64_t tokens, int top_k, int experts, int local, double alpha) {
+  const std::vector<double> chances = schedule::power_law_chances(top_k, experts, alpha);
+  const int ranks = std::max(1, experts / local);
+  std::vector<std::int64_t> rows;
+  for (int i = 0; i < local; ++i) {
+    const int expert = std::min(i * ranks, experts - 1);
+    rows.push_back(
+        static_cast<std::int64_t>(static_cast<double>(tokens) * chances[static_cast<std::size_t>(expert)] + 0.5));
+  }
+  rows[0] = std::max<std::int64_t>(rows[0], 1);
+  return rows;
+}
+
+}  // namespace
+
+std::vector<double> schedule::power_law_chances(int top_k, int experts, double alpha) {
   std::vector<double> chances(static_cast<std::size_t>(experts));
   for (int i = 0; i < experts; ++i) chances[static_cast<std::size_t>(i)] = std::pow(i + 1.0, -alpha);
   int capped = 0;  // the first `capped` experts are picked by every token
@@ -105,22 +121,6 @@ std::vector<double> power_law_chances(int top_k, int experts, double alpha) {
   }
   return chances;
 }
-
-// Rows of the rank that is dealt the most popular expert.
-std::vector<std::int64_t> power_law_rows(std::int64_t tokens, int top_k, int experts, int local, double alpha) {
-  const std::vector<double> chances = power_law_chances(top_k, experts, alpha);
-  const int ranks = std::max(1, experts / local);
-  std::vector<std::int64_t> rows;
-  for (int i = 0; i < local; ++i) {
-    const int expert = std::min(i * ranks, experts - 1);
-    rows.push_back(
-        static_cast<std::int64_t>(static_cast<double>(tokens) * chances[static_cast<std::size_t>(expert)] + 0.5));
-  }
-  rows[0] = std::max<std::int64_t>(rows[0], 1);
-  return rows;
-}
-
-}  // namespace
 
 const char* to_string(RowDistribution distribution) { return schedule::name_of(kDistributionNames, distribution); }
 

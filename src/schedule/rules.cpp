@@ -196,9 +196,7 @@ std::optional<Rejection> reject(const Device& device, const GemmProblem& problem
         RejectionCode::no_fp4_mma,
         "no FP4 MMA on sm_90: w4a4 needs compute capability 10.0 or newer; w4a16 decodes the weights to bf16");
   }
-  const bool epilogue_built =
-      std::find(kSm90Epilogues.begin(), kSm90Epilogues.end(), problem.epilogue) != kSm90Epilogues.end();
-  if (arch == Arch::sm_90 && !epilogue_built) {
+  if (arch == Arch::sm_90 && !sm90_has(problem.epilogue)) {
     return reason(RejectionCode::precision_not_built,
                   fmt::format("no sm_90 kernel ends in {}: activations stay bf16 there", to_string(problem.epilogue)));
   }

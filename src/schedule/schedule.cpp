@@ -16,6 +16,7 @@ using schedule::value_of;
 constexpr schedule::EnumNames<4> kMmaNames = {"wgmma_rs_bf16", "mma_mxf4nvf4", "cpu_stream", "cpu_panel"};
 constexpr schedule::EnumNames<2> kConsumerNames = {"cooperative", "pingpong"};
 constexpr schedule::EnumNames<3> kSplitNames = {"none", "split_k", "stream_k"};
+constexpr schedule::EnumNames<2> kTokenLoadNames = {"tile_order", "gather"};
 constexpr schedule::EnumNames<6> kEpilogueNames = {"bf16",      "finalize",   "act_bf16",
                                                    "act_nvfp4", "gated_bf16", "gated_nvfp4"};
 
@@ -38,6 +39,7 @@ bool skip(const std::string& text, std::size_t& at, char expected) {
 const char* to_string(Mma mma) { return name_of(kMmaNames, mma); }
 const char* to_string(Consumers consumers) { return name_of(kConsumerNames, consumers); }
 const char* to_string(SplitKind split) { return name_of(kSplitNames, split); }
+const char* to_string(TokenLoad load) { return name_of(kTokenLoadNames, load); }
 const char* to_string(Epilogue epilogue) { return name_of(kEpilogueNames, epilogue); }
 
 Result<Mma> parse_mma(const std::string& name) { return value_of<Mma>(kMmaNames, name, "MMA"); }
@@ -45,6 +47,9 @@ Result<Consumers> parse_consumers(const std::string& name) {
   return value_of<Consumers>(kConsumerNames, name, "way to share tiles");
 }
 Result<SplitKind> parse_split(const std::string& name) { return value_of<SplitKind>(kSplitNames, name, "split"); }
+Result<TokenLoad> parse_token_load(const std::string& name) {
+  return value_of<TokenLoad>(kTokenLoadNames, name, "way to load tokens");
+}
 Result<Epilogue> parse_epilogue(const std::string& name) {
   return value_of<Epilogue>(kEpilogueNames, name, "epilogue");
 }
@@ -58,6 +63,7 @@ std::string describe(const Schedule& s) {
   if (s.cluster > 1) text += fmt::format(", cluster {}", s.cluster);
   if (s.split.kind == SplitKind::split_k) text += fmt::format(", split-K {}", s.split.parts);
   if (s.split.kind == SplitKind::stream_k) text += ", stream-K";
+  if (s.token_load == TokenLoad::gather) text += ", gather";
   return text + ", " + to_string(s.epilogue);
 }
 

@@ -8,20 +8,18 @@
 #include <random>
 
 #include "tune/random_experts.hpp"
+#include "tune/routed_work.hpp"
 
 namespace tilewright {
 namespace {
 
+using tune::quantile;
+using tune::RoutedWork;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kWarmups = 2;
 constexpr int kMinRounds = 5;
 constexpr int kMaxRounds = 200;
-
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
-}
 
 double median(const std::vector<double>& values) { return quantile(values, 0.5); }
 
@@ -32,23 +30,6 @@ struct Rounds {
   std::vector<double> dot_rate;
   std::vector<double> share;
 };
-
-struct Work {
-  std::int64_t rows = 0;
-  int active_experts = 0;
-};
-
-Work work_of(const RoutedTokens& routed, int first, int count) {
-  std::vector<bool> seen(static_cast<std::size_t>(count));
-  Work work;
-  for (const std::int32_t id : routed.ids) {
-    if (id < first || id >= first + count) continue;
-    ++work.rows;
-    seen[static_cast<std::size_t>(id - first)] = true;
-  }
-  work.active_experts = static_cast<int>(std::count(seen.begin(), seen.end(), true));
-  return work;
-}
 
 std::vector<bf16> random_activations(std::int64_t count) {
   std::mt19937_64 random(7);
@@ -88,9 +69,9 @@ class Bench {
   }
 
  private:
-  Result<double> time_once(int tokens, Work& work) {
+  Result<double> time_once(int tokens, RoutedWork& work) {
     const RoutedTokens routed = spread_tokens(options_.spread, tokens, model_.routing.top_k, model_.experts, round_++);
-    work = work_of(routed, weights_.first_expert, static_cast<int>(weights_.experts.size()));
+    work = tune::routed_work(routed, weights_.first_expert, static_cast<int>(weights_.experts.size()));
     const auto start = Clock::now();
     TILEWRIGHT_TRY(layer_.run(x_.data(), routed, y_.data()));
     return std::chrono::duration<double>(Clock::now() - start).count();
@@ -142,27 +123,14 @@ class Bench {
   CpuMeter& meter_;
   std::vector<bf16> x_;
   std::vector<float> y_;
-  Work work_;
+  RoutedWork work_;
   int round_ = 0;
 };
-
-Status check_split(const ModelFacts& model, const LayerBenchOptions& options) {
-  if (options.ep < 1 || options.ep > model.experts) {
-    return fail(ErrorCode::invalid_argument, fmt::format("ep {} of {} experts", options.ep, model.experts),
-                fmt::format("use 1 to {}", model.experts));
-  }
-  if (options.tp < 1 || model.intermediate % (16 * options.tp) != 0) {
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("tp {} cuts I {} inside a 16-block", options.tp, model.intermediate),
-                "use a degree that leaves every rank a multiple of 16");
-  }
-  return {};
-}
 
 }  // namespace
 
 Result<LayerBench> bench_layer(const ModelFacts& model, const LayerBenchOptions& options) {
-  TILEWRIGHT_TRY(check_split(model, options));
+  TILEWRIGHT_TRY(tune::check_split(model, options.tp, options.ep));
   LayerBench bench;
   const int count = model.experts / options.ep;
   const ExpertWeights weights = tune::random_experts(model, 0, count, options.tp, 1);

@@ -44,7 +44,7 @@ const std::map<std::string_view, Names>& public_headers() {
       {"cpu", {"cpu_backend.hpp"}},
       {"cuda", {"cuda_layer.hpp"}},
       {"moe", {"moe_layer.hpp"}},
-      {"tune", {"layer_bench.hpp"}},
+      {"tune", {"cuda_layer_bench.hpp", "layer_bench.hpp"}},
   };
   return table;
 }

@@ -36,12 +36,67 @@ TEST(Bench, MeasuresTheLayerAndTheMachineInJson) {
 TEST(Bench, MistakesAreOneLine) {
   for (const std::string arguments :
        {"bench", "bench --model no-such-model", "bench --model qwen3-30b-a3b --tokens 0",
-        "bench --model qwen3-30b-a3b --backend cuda", "bench --model qwen3-30b-a3b --ep 1000",
+        "bench --model qwen3-30b-a3b --backend abacus", "bench --model qwen3-30b-a3b --ep 1000",
         "bench --model qwen3-30b-a3b --spread odd"}) {
     const ToolRun run = tilewright(arguments);
     EXPECT_NE(run.exit, 0) << arguments;
     EXPECT_EQ(run.error_lines(), 1) << arguments << "\n" << run.err;
     EXPECT_TRUE(run.out.empty()) << arguments;
+  }
+}
+
+TEST(Bench, OptionsOfTheOtherBackendAreUsageErrors) {
+  for (const std::string arguments :
+       {"--graph", "--local", "--backend cuda --isa avx2", "--backend cuda --threads 2"}) {
+    const ToolRun run = tilewright("bench --model qwen3-30b-a3b --tokens 1 " + arguments);
+    EXPECT_EQ(run.exit, 2) << arguments;
+    EXPECT_EQ(run.error_lines(), 1) << arguments << "\n" << run.err;
+  }
+}
+
+TEST(Bench, AGpuRunsNoW4a4AndSaysWhatDoes) {
+  const ToolRun run = tilewright("bench --model qwen3-30b-a3b --backend cuda --precision w4a4");
+  EXPECT_EQ(run.exit, 4);
+  EXPECT_NE(run.err.find("--precision w4a16"), std::string::npos) << run.err;
+}
+
+TEST(Bench, WithoutAGpuTheReasonIsOneLine) {
+  if (cuda_runs_here()) GTEST_SKIP() << "there is a GPU";
+  const ToolRun run = tilewright("bench --backend cuda --graph --local --model glm-5 --ep 8 --tokens 1");
+  EXPECT_EQ(run.exit, 4);
+  EXPECT_EQ(run.error_lines(), 1) << run.err;
+  EXPECT_TRUE(run.out.empty());
+}
+
+TEST(Bench, OnAGpuMeasuresTheLayerAndTheDeviceInJson) {
+  if (!cuda_runs_here()) GTEST_SKIP() << "no GPU that the kernels are built for";
+  const TemporaryDirectory folder;
+  const std::string config = folder.write("config.json", kConfig);
+  for (const std::string graph : {"", "--graph"}) {
+    const ToolRun run = tilewright("bench --backend cuda --format json --tokens 1,64 --model " + config + " " + graph);
+    ASSERT_EQ(run.exit, 0) << run.err;
+    const auto document = run.json();
+    for (const char* field : {"read_GBps", "matrix_tflops"}) EXPECT_GT(document["context"][field], 0.0) << field;
+    ASSERT_EQ(document["results"].size(), 2U);
+    for (const auto& result : document["results"]) {
+      EXPECT_EQ(result["rows"], 4.0 * result["tokens"].get<int>());
+      EXPECT_GE(result["layers"], 4);
+      EXPECT_GT(result["share"], 0.0);
+      EXPECT_LT(result["share"], 1.05);
+      EXPECT_FALSE(result["gemm1"].get<std::string>().empty());
+    }
+  }
+}
+
+TEST(Bench, SkewedAndSingleTokensAlsoReachTheCpu) {
+  const TemporaryDirectory folder;
+  const std::string config = folder.write("config.json", kConfig);
+  for (const std::string spread : {"skewed", "single"}) {
+    const auto document =
+        tilewright("bench --tokens 9 --seconds 0.02 --format json --model " + config + " --spread " + spread).json();
+    EXPECT_EQ(document["context"]["spread"], spread);
+    EXPECT_EQ(document["results"][0]["rows"], 4 * 9);
+    EXPECT_EQ(document["results"][0]["active_experts"] == 4, spread == "single");
   }
 }
 

@@ -9,12 +9,28 @@ TEST(Info, TellsVersionBackendsCpuDevicesAndModels) {
   const auto document = tilewright("info --format json").json();
   EXPECT_EQ(document["schema"], "tilewright.info/1");
   EXPECT_EQ(document["version"], TILEWRIGHT_VERSION);
-  EXPECT_EQ(document["backends"], nlohmann::json::array({"cpu"}));
+  EXPECT_EQ(document["backends"][0], "cpu");
   EXPECT_GE(document["cpu"]["cores"], 1);
   EXPECT_EQ(document["cpu"]["isa_tiers"][0], "portable");
   EXPECT_EQ(document["cpu"]["isa"], document["cpu"]["isa_tiers"].back());
   EXPECT_GE(document["devices"].size(), 11U);
   EXPECT_GE(document["models"].size(), 40U);
+}
+
+TEST(Info, SaysWhetherThereAreCudaKernelsAndWhyTheyDoNotRunHere) {
+  const auto document = tilewright("info --doctor --format json").json();
+  const auto& build = document["doctor"]["build"];
+  const bool built = !build["cuda_targets"].empty();
+  EXPECT_EQ(build["backends"], document["backends"]);
+  EXPECT_EQ(build["backends"].size(), built ? 2U : 1U);
+  EXPECT_EQ(build["cuda_absent"].is_null(), cuda_runs_here());
+  const std::string words = cuda_runs_here() ? "sm_90a; runs here" : built ? "sm_90a; not here: " : "none; ";
+  for (const std::string verb : {"info", "info --doctor"}) {
+    const std::string text = tilewright(verb).out;
+    const auto line = text.find("CUDA kernels");
+    ASSERT_NE(line, std::string::npos) << text;
+    EXPECT_LT(text.find(words, line), text.find('\n', line)) << text;
+  }
 }
 
 TEST(Info, EveryListedDeviceAndModelIsKnownToPlan) {

@@ -105,13 +105,31 @@ TEST_F(Run, AnInputOfTheWrongWidthNamesBoth) {
 }
 
 TEST_F(Run, WhatIsNotPossibleHereSaysSo) {
-  const ToolRun cuda = tilewright(command("--backend cuda"));
-  EXPECT_EQ(cuda.exit, 4);
-  EXPECT_EQ(cuda.error_lines(), 1) << cuda.err;
+  const ToolRun w4a4 = tilewright(command("--backend cuda --precision w4a4"));
+  EXPECT_EQ(w4a4.exit, 4);
+  EXPECT_EQ(w4a4.error_lines(), 1) << w4a4.err;
+  EXPECT_EQ(tilewright(command("--backend cuda --threads 2")).exit, 2);
   EXPECT_EQ(tilewright(command("--backend abacus")).exit, 2);
   EXPECT_EQ(tilewright(command("--isa sse9")).exit, 2);
   EXPECT_EQ(tilewright(command("--layer 3")).exit, 1);
   EXPECT_EQ(tilewright("run").exit, 2);
+}
+
+TEST_F(Run, OnAGpuTheLayerIsVerifiedAndTimedOrTheReasonSaid) {
+  const ToolRun run = tilewright(command("--backend cuda --tokens 0,1,64 --verify --format json"));
+  if (!cuda_runs_here()) {
+    EXPECT_EQ(run.exit, 4);
+    EXPECT_EQ(run.error_lines(), 1) << run.err;
+    return;
+  }
+  EXPECT_EQ(run.exit, 0) << run.err;
+  const auto document = run.json();
+  EXPECT_EQ(document["verified"], true);
+  EXPECT_TRUE(document.contains("device"));
+  for (const auto& row : document["results"]) {
+    EXPECT_FALSE(row["gemm1"].get<std::string>().empty());
+    EXPECT_EQ(row["us"] > 0.0, row["tokens"] > 0);
+  }
 }
 
 TEST_F(Run, ACheckpointWithoutAConfigAsksForAModel) {

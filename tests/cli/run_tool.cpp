@@ -1,4 +1,5 @@
 #include "cli/run_tool.hpp"
+#include <algorithm>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -39,6 +40,11 @@ ToolRun tilewright(const std::string& arguments) {
   command.append(" </dev/null ").append(TILEWRIGHT_TOOL).append(" ").append(arguments);
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(folder.file("out")), read_file(folder.file("err"))};
+}
+
+bool cuda_runs_here() {
+  const auto here = tilewright("info --doctor --format json").json()["doctor"]["build"]["runs_here"];
+  return std::find(here.begin(), here.end(), "cuda") != here.end();
 }
 
 }  // namespace tilewright::testing

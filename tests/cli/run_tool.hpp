@@ -20,4 +20,7 @@ struct ToolRun {
 /// Runs `tilewright ARGUMENTS` through the shell, so that arguments may be quoted.
 ToolRun tilewright(const std::string& arguments);
 
+/// Whether the tool runs layers on this machine's GPU, as its doctor says.
+bool cuda_runs_here();
+
 }  // namespace tilewright::testing

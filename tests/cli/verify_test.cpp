@@ -26,8 +26,23 @@ TEST(Verify, ChecksOneTierAndOnePrecisionOnRequest) {
 }
 
 TEST(Verify, ATierOrBackendThatIsNotHereIsRefused) {
-  EXPECT_EQ(tilewright("verify --backend cuda").exit, 4);
   EXPECT_EQ(tilewright("verify --isa sse9").exit, 2);
+  EXPECT_EQ(tilewright("verify --backend abacus").exit, 2);
+  EXPECT_EQ(tilewright("verify --backend cuda --isa avx2").exit, 2);
+  EXPECT_EQ(tilewright("verify --backend cuda --precision w4a4").exit, 4);
+  if (cuda_runs_here()) GTEST_SKIP() << "there is a GPU";
+  const ToolRun cuda = tilewright("verify --backend cuda");
+  EXPECT_EQ(cuda.exit, 4);
+  EXPECT_EQ(cuda.error_lines(), 1) << cuda.err;
+}
+
+TEST(Verify, EveryCaseOnTheGpuMatchesTheReference) {
+  if (!cuda_runs_here()) GTEST_SKIP() << "no GPU that the kernels are built for";
+  const ToolRun run = tilewright("verify --backend cuda --format json");
+  EXPECT_EQ(run.exit, 0) << run.err;
+  const auto document = run.json();
+  EXPECT_EQ(document["failed"], 0);
+  for (const auto& check : document["checks"]) EXPECT_TRUE(check["passed"]) << check;
 }
 
 }  // namespace

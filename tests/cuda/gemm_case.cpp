@@ -84,8 +84,9 @@ Sum dot(const Matrix& m, int n, const std::uint16_t* x) {
 
 class Problem {
  public:
-  Problem(Epilogue epilogue, const GemmCase& test) : epilogue_(epilogue), test_(test), random_(test.seed) {
-    const bool joined = gated(epilogue);
+  Problem(const Schedule& schedule, const GemmCase& test)
+      : schedule_(schedule), epilogue_(schedule.epilogue), test_(test), random_(test.seed) {
+    const bool joined = gated(epilogue_);
     std::vector<float> row_scales;
     std::vector<std::uint8_t> packed;
     for (std::size_t e = 0; e < test.counts.size(); ++e) {
@@ -100,29 +101,42 @@ class Problem {
       row_scales.push_back(lower.global_scale * sm90::kWeightUnbias);
       row_scales.push_back(upper.global_scale * sm90::kWeightUnbias);
     }
-    offsets_.assign(1, 0);
-    for (const int count : test.counts) offsets_.push_back(offsets_.back() + count);
-    const auto rows = static_cast<std::size_t>(offsets_.back());
-    for (std::size_t r = 0; r < rows; ++r) sources_.push_back(static_cast<std::int32_t>(random_() % kTokens));
-    dests_.resize(rows);
-    std::iota(dests_.begin(), dests_.end(), 0);
-    std::shuffle(dests_.begin(), dests_.end(), random_);
-    for (std::size_t r = 0; r < rows; ++r) weights_.push_back(static_cast<float>(random_() % 1000) / 1000.0F);
+    for (const int count : test.counts) {
+      ranges_.push_back({static_cast<std::int32_t>(grouped_), count});
+      rows_ += count;
+      for (int r = 0; r < count; ++r) places_.push_back({static_cast<int>(ranges_.size()) - 1, grouped_ + r});
+      grouped_ = (grouped_ + count + 7) / 8 * 8;
+    }
+    for (int r = 0; r < grouped_; ++r) sources_.push_back(static_cast<std::int32_t>(random_() % kTokens));
+    // Rows of y in any order; the grouped rows between experts have none.
+    std::vector<std::int32_t> shuffled(static_cast<std::size_t>(rows_));
+    std::iota(shuffled.begin(), shuffled.end(), 0);
+    std::shuffle(shuffled.begin(), shuffled.end(), random_);
+    dests_.assign(static_cast<std::size_t>(grouped_), -1);
+    for (int r = 0; r < rows_; ++r) dests_[places_[r].grouped] = shuffled[r];
+    for (int r = 0; r < grouped_; ++r) weights_.push_back(static_cast<float>(random_() % 1000) / 1000.0F);
     std::normal_distribution<float> normal;
     for (int i = 0; i < kTokens * test.k; ++i) {
       x_.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(normal(random_)) >> 16U));
     }
     device_.push_back(DeviceMemory(packed));
     device_.push_back(DeviceMemory(row_scales));
-    device_.push_back(DeviceMemory(x_));
+    device_.push_back(DeviceMemory(gathers() ? x_ : arranged()));
     device_.push_back(DeviceMemory(sources_));
     device_.push_back(DeviceMemory(dests_));
     device_.push_back(DeviceMemory(weights_));
-    device_.push_back(DeviceMemory(offsets_));
+    device_.push_back(DeviceMemory(ranges_));
   }
 
   [[nodiscard]] int channels() const { return gated(epilogue_) ? test_.n / 2 : test_.n; }
-  [[nodiscard]] int rows() const { return offsets_.back(); }
+  [[nodiscard]] int rows() const { return rows_; }
+  [[nodiscard]] bool gathers() const { return schedule_.token_load == TokenLoad::gather; }
+  [[nodiscard]] bool leaves_tile_order() const { return gated(epilogue_) || epilogue_ == Epilogue::act_bf16; }
+  /// Values of y, whatever its order.
+  [[nodiscard]] std::size_t values() const {
+    return leaves_tile_order() ? static_cast<std::size_t>(sm90::tile_order_bytes(grouped_, channels())) / 2
+                               : static_cast<std::size_t>(rows_) * static_cast<std::size_t>(channels());
+  }
 
   [[nodiscard]] sm90::GemmParams params() const {
     sm90::GemmParams p;
@@ -134,7 +148,8 @@ class Problem {
     p.row_source = device_[3].as<std::int32_t>();
     p.row_dest = device_[4].as<std::int32_t>();
     p.row_weights = device_[5].as<float>();
-    p.row_offsets = device_[6].as<std::int32_t>();
+    p.row_ranges = device_[6].as<sm90::RowRange>();
+    p.group_rows = grouped_;
     p.y_stride = channels();
     p.experts = static_cast<int>(test_.counts.size());
     p.weight_rows = test_.n;
@@ -143,11 +158,11 @@ class Problem {
     return p;
   }
 
-  /// The error of y[dest(row), channel] in units of what rounding explains.
+  /// The error of a row's channel in units of what rounding explains.
   [[nodiscard]] double error_of(const std::vector<std::uint16_t>& y, int row, int channel) const {
-    const auto expert =
-        static_cast<std::size_t>(std::upper_bound(offsets_.begin(), offsets_.end(), row) - offsets_.begin() - 1);
-    const std::uint16_t* x = x_.data() + static_cast<std::size_t>(sources_[row]) * test_.k;
+    const Place& place = places_[row];
+    const auto expert = static_cast<std::size_t>(place.expert);
+    const std::uint16_t* x = x_.data() + static_cast<std::size_t>(sources_[place.grouped]) * test_.k;
     const Sum lower = dot(lower_[expert], channel, x);
     double expected = lower.value;
     double magnitude = lower.magnitude;
@@ -160,9 +175,11 @@ class Problem {
       magnitude *= 2.0 * std::abs(expected);
       expected = expected > 0.0 ? expected * expected : 0.0;
     } else if (epilogue_ == Epilogue::finalize) {
-      expected *= static_cast<double>(weights_[row]);
+      expected *= static_cast<double>(weights_[place.grouped]);
     }
-    const double got = bf16(y[static_cast<std::size_t>(dests_[row]) * channels() + channel]);
+    const double got =
+        bf16(y[leaves_tile_order() ? in_tile_order(place.grouped, channel)
+                                   : static_cast<std::size_t>(dests_[place.grouped]) * channels() + channel]);
     const double error =
         std::abs(got - expected) /
         (std::abs(expected) * (1.0 / 256.0 + (gated(epilogue_) ? 1e-5 : 0.0)) + 3e-7 * magnitude + 1e-30);
@@ -170,13 +187,38 @@ class Problem {
   }
 
  private:
+  /// Where a row is: its expert, and its number among the grouped rows.
+  struct Place {
+    int expert;
+    int grouped;
+  };
+
+  [[nodiscard]] std::size_t in_tile_order(int row, int k) const {
+    const int chunk = k % 64 / 8 ^ row % 8;
+    return (static_cast<std::size_t>(k / 64) * grouped_ + row) * 64 + chunk * 8 + k % 8;
+  }
+
+  /// The grouped rows of x in tile order; zeros where K has ended, finite values in rows that are padding.
+  [[nodiscard]] std::vector<std::uint16_t> arranged() const {
+    std::vector<std::uint16_t> tiles(static_cast<std::size_t>(sm90::tile_order_bytes(grouped_, test_.k)) / 2, 0);
+    for (int row = 0; row < grouped_; ++row) {
+      for (int k = 0; k < test_.k; ++k)
+        tiles[in_tile_order(row, k)] = x_[static_cast<std::size_t>(sources_[row]) * test_.k + k];
+    }
+    return tiles;
+  }
+
+  Schedule schedule_;
   Epilogue epilogue_;
   GemmCase test_;
   std::mt19937 random_;
   std::vector<Matrix> lower_;
   std::vector<Matrix> upper_;
   std::int64_t stride_ = 0;
-  std::vector<std::int32_t> offsets_;
+  int rows_ = 0;
+  int grouped_ = 0;  ///< padding included
+  std::vector<sm90::RowRange> ranges_;
+  std::vector<Place> places_;
   std::vector<std::int32_t> sources_;
   std::vector<std::int32_t> dests_;
   std::vector<float> weights_;
@@ -189,8 +231,8 @@ class Problem {
 GemmOutcome run_case(const sm90::BuiltGemm& gemm, const GemmCase& test, int repeats, int samples) {
   const int blocks =
       test.blocks > 0 ? test.blocks : sm90::launch_blocks(gemm.schedule, current_sm90().value().sm_count);
-  const Problem problem(gemm.schedule.epilogue, test);
-  const auto values = static_cast<std::size_t>(problem.rows()) * static_cast<std::size_t>(problem.channels());
+  const Problem problem(gemm.schedule, test);
+  const std::size_t values = problem.values();
   const DeviceMemory y(static_cast<std::int64_t>(values * 2));
   const DeviceMemory partials(sm90::partial_bytes(gemm.schedule, blocks));
   const DeviceMemory flags(sm90::flag_bytes(gemm.schedule, blocks));

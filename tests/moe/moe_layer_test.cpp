@@ -4,6 +4,7 @@
 
 #include "cpu/isa.hpp"
 #include "cpu/layer_fixture.hpp"
+#include "tilewright/cuda_layer.hpp"
 
 namespace tilewright {
 namespace {
@@ -54,6 +55,7 @@ TEST(MoeLayer, SaysWhatItRunsOn) {
   options.precision = Precision::w4a4;
   options.threads = 1;
   const MoeLayer layer = make(experts, softmax(1), options);
+  EXPECT_EQ(layer.cuda(), nullptr);
   EXPECT_EQ(layer.options().isa, cpu::to_string(cpu::best_tier()));
   EXPECT_EQ(layer.options().threads, 1);
   EXPECT_EQ(layer.hidden(), 64);
@@ -116,14 +118,37 @@ TEST(MoeLayer, RanksQuantizeActivationsAlikeWhereTheirExpertsInputScalesDiffer) 
   for (std::size_t i = 0; i < sum.size(); ++i) EXPECT_NEAR(sum[i], y[i], most_by_order(y[i]));
 }
 
-TEST(Backend, SaysThatThisBuildHasNoCuda) {
-  EXPECT_EQ(*parse_backend("cpu"), Backend::cpu);
-  const auto cuda = parse_backend("cuda");
-  ASSERT_FALSE(cuda);
-  EXPECT_EQ(cuda.error().code, ErrorCode::unsupported);
-  const auto unknown = parse_backend("tpu");
-  ASSERT_FALSE(unknown);
-  EXPECT_EQ(unknown.error().code, ErrorCode::invalid_argument);
+TEST(Backend, IsFoundByTheNameThatItPrintsAndAnotherNameListsBoth) {
+  for (const Backend backend : {Backend::cpu, Backend::cuda}) EXPECT_EQ(*parse_backend(to_string(backend)), backend);
+  for (const char* name : {"tpu", "", "CUDA", "cuda "}) {
+    const auto unknown = parse_backend(name);
+    ASSERT_FALSE(unknown) << name;
+    EXPECT_EQ(unknown.error().code, ErrorCode::invalid_argument);
+    EXPECT_NE(unknown.error().message().find("cpu, cuda"), std::string::npos) << unknown.error().message();
+  }
+}
+
+void expect_refused(const MoeLayerOptions& options, ErrorCode code, const std::string& words) {
+  cpu::Weights weights;
+  const auto layer = MoeLayer::create(weights.random_layer(64, 48, 2, true, true), {}, softmax(1), options);
+  ASSERT_FALSE(layer);
+  EXPECT_EQ(layer.error().code, code);
+  EXPECT_NE(layer.error().message().find(words), std::string::npos) << layer.error().message();
+  const Status checked = check_options(options);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().message(), layer.error().message());
+}
+
+TEST(CudaBackend, RefusesTheCpusSettingsAndPrecisionsThatItHasNoKernelsFor) {
+  expect_refused({Precision::w4a16, Backend::cuda, "avx2", 0}, ErrorCode::invalid_argument, "avx2");
+  expect_refused({Precision::w4a16, Backend::cuda, "", 2}, ErrorCode::invalid_argument, "2 threads");
+  expect_refused({Precision::w4a4, Backend::cuda, "", 0}, ErrorCode::unsupported, "--precision w4a16");
+}
+
+TEST(CudaBackend, SaysWhyItIsNotHereWhereItIsNot) {
+  const Status available = cuda_available();
+  if (available) GTEST_SKIP() << "there is a GPU";
+  expect_refused({Precision::w4a16, Backend::cuda, "", 0}, ErrorCode::unsupported, available.error().cause);
 }
 
 }  // namespace

@@ -172,11 +172,14 @@ TEST(Rules, LeaveEachSm120TileAtLeastTwoStages) {
 TEST(Rules, PassEverySm90KernelThatIsBuilt) {
   for (const char* name : {"h100", "h200"}) {
     const Device d = device(name);
-    for (const Epilogue epilogue : kSm90Epilogues) {
+    std::size_t built = 0;
+    for (const Sm90Tile& tile : kSm90Tiles) built += static_cast<std::size_t>(sm90_endings(tile));
+    for (const Epilogue epilogue : {Epilogue::gated_bf16, Epilogue::act_bf16, Epilogue::finalize, Epilogue::bf16}) {
       const auto all = candidates(d, problem_of(d, epilogue));
-      EXPECT_EQ(all.size(), kSm90Tiles.size());
+      built -= all.size();
       for (const Schedule& s : all) EXPECT_FALSE(reject(d, problem_of(d, epilogue), s)) << describe(s);
     }
+    EXPECT_EQ(built, 0U) << name;
   }
 }
 

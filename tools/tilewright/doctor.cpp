@@ -8,6 +8,8 @@
 
 #include "tilewright/arch.hpp"
 #include "tilewright/cpu_backend.hpp"
+#include "tilewright/cuda_layer.hpp"
+#include "tools/tilewright/build_backends.hpp"
 #include "tools/tilewright/cuda_driver.hpp"
 #include "tools/tilewright/cuda_toolkits.hpp"
 
@@ -79,6 +81,16 @@ Facts driver_facts(const CudaDriver& driver) {
   return facts;
 }
 
+Json build_json(const CpuInfo& cpu) {
+  const Status cuda = cuda_available();
+  Json runs_here = Json::array({"cpu " + cpu.tiers.back()});
+  if (cuda) runs_here.push_back("cuda");
+  Json json = {{"backends", backends_json()}, {"cuda_targets", Json::array()}, {"runs_here", runs_here}};
+  if (has_cuda_kernels()) json["cuda_targets"].push_back("sm_90a");
+  json["cuda_absent"] = cuda ? Json(nullptr) : Json(cuda.error().cause);
+  return json;
+}
+
 // What only this machine's parts together show.
 void compare(const std::vector<CudaToolkit>& toolkits, const CudaDriver& driver, std::vector<std::string>& findings) {
   for (const CudaToolkit& toolkit : toolkits) {
@@ -115,10 +127,7 @@ void add_doctor(Report& report) {
   const CpuInfo cpu = cpu_info();
   report.json["doctor"] = {{"toolkits", toolkits_json(toolkits)},
                            {"driver", driver_json(driver)},
-                           {"build",
-                            {{"backends", Json::array({"cpu"})},
-                             {"cuda_targets", Json::array()},
-                             {"runs_here", {"cpu " + cpu.tiers.back()}}}},
+                           {"build", build_json(cpu)},
                            {"findings", findings}};
   if (toolkits.empty()) {
     report.sections.emplace_back(Text{"CUDA compilers: no nvcc in PATH, CUDA_HOME, CUDA_PATH, CUDACXX or /usr/local."});
@@ -129,7 +138,7 @@ void add_doctor(Report& report) {
   report.sections.emplace_back(
       Facts{"This build",
             {{"CPU kernels", fmt::format("{}; runs {} here", fmt::join(cpu.tiers, ", "), cpu.tiers.back())},
-             {"CUDA kernels", "none in this tool: its layer runs on the CPU"}}});
+             {"CUDA kernels", cuda_words()}}});
   std::string lines = findings.empty() ? "Findings: nothing contradicts." : "Findings:";
   for (const std::string& finding : findings) lines += "\n- " + finding;
   report.sections.emplace_back(Text{lines});

@@ -7,7 +7,7 @@
 #include "tilewright/cpu_backend.hpp"
 #include "tilewright/device.hpp"
 #include "tilewright/model.hpp"
-#include "tilewright/moe_layer.hpp"
+#include "tools/tilewright/build_backends.hpp"
 #include "tools/tilewright/doctor.hpp"
 #include "tools/tilewright/verb.hpp"
 
@@ -93,7 +93,10 @@ Json model_json() {
 
 Facts build_facts() {
   return {"",
-          {{"tilewright", TILEWRIGHT_VERSION}, {"backends", to_string(Backend::cpu)}, {"precisions", "w4a16, w4a4"}}};
+          {{"tilewright", TILEWRIGHT_VERSION},
+           {"backends", fmt::format("{}", fmt::join(backends_json().get<std::vector<std::string>>(), ", "))},
+           {"precisions", "w4a16, w4a4"},
+           {"CUDA kernels", cuda_words()}}};
 }
 
 std::string cache(std::int64_t bytes) { return bytes == 0 ? "not known" : readable_bytes(static_cast<double>(bytes)); }
@@ -117,7 +120,7 @@ Outcome run(const Options& options) {
   Report report("info");
   const CpuInfo cpu = cpu_info();
   report.json["version"] = TILEWRIGHT_VERSION;
-  report.json["backends"] = Json::array({to_string(Backend::cpu)});
+  report.json["backends"] = backends_json();
   report.json["cpu"] = cpu_json(cpu);
   report.json["devices"] = device_json();
   report.json["models"] = model_json();

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tilewright/cpu_backend.hpp"
+#include "tilewright/cuda_layer.hpp"
 #include "tilewright/expert_weights.hpp"
 #include "tilewright/moe_layer.hpp"
 #include "tilewright/result.hpp"
@@ -35,10 +37,12 @@ struct LayerTiming {
   double us = 0;
   double weight_GBps = 0;
   double tflops = 0;
-  double read_GBps = 0;    ///< of the machine, measured in the same rounds
-  double dot_GMACps = 0;   ///< of the machine's dot-product instruction
-  std::string bound;       ///< "read" or "dot": what the roofline says is slower
-  double bound_share = 0;  ///< the roofline's time over the measured one; 0 where there is no work
+  double read_GBps = 0;                     ///< of the machine, measured in the same rounds; of a GPU, before them
+  double dot_GMACps = 0;                    ///< of a CPU's dot-product instruction
+  double matrix_tflops = 0;                 ///< of a GPU, dense bf16
+  std::string bound;                        ///< "read", or "dot" or "matrix": what the roofline says is slower
+  double bound_share = 0;                   ///< the roofline's time over the measured one; 0 where there is no work
+  std::optional<LayerSchedules> schedules;  ///< of a GPU
 };
 
 /// Runs the layer on one input after the other, round by round, for about `seconds` and at least 3 rounds. Rounds

@@ -22,6 +22,13 @@ __device__ inline void bulk_copy(std::uint32_t to, const void* from, std::uint32
       : "memory");
 }
 
+/// The same for a line that others will read too.
+__device__ inline void bulk_copy(std::uint32_t to, const void* from, std::uint32_t bytes, std::uint32_t barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
+}
+
 /// Copies 16 bytes past L1 where `wanted`: a predicate, not a branch, so that copies of several rows are one run of
 /// instructions.
 __device__ inline void copy_16_if(bool wanted, std::uint32_t to, const void* from) {

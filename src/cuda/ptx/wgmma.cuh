@@ -11,18 +11,18 @@
 namespace tilewright::cuda::ptx {
 
 /// Orders register accesses before the wgmmas that follow; needed wherever A or D were written.
-__device__ inline void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ inline void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 /// Waits until at most `kGroups` committed groups are in flight.
 template <int kGroups>
-__device__ inline void wgmma_wait() {
+__device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kGroups) : "memory");
 }
 
 /// Descriptor of a K-major tile in 128-byte swizzle whose atoms (8 rows of 128 bytes) follow each other: start address
 /// / 16, leading offset (not used when swizzled) 0, stride of 8 rows 1,024 bytes, swizzle mode 1 in bits 62-63 (PTX
 /// ISA, "Matrix descriptor format").
-__device__ inline std::uint64_t swizzled_descriptor(std::uint32_t address) {
+__device__ __forceinline__ std::uint64_t swizzled_descriptor(std::uint32_t address) {
   return std::uint64_t{1} << 62U | std::uint64_t{1024 >> 4} << 32U | (address & 0x3FFFFU) >> 4U;
 }
 
@@ -134,7 +134,7 @@ struct Wgmma;
   template <>                                                                                         \
   struct Wgmma<tokens> {                                                                              \
     template <int kSize>                                                                              \
-    __device__ static void run(float (&d)[kSize], const std::uint32_t* a, std::uint64_t descriptor) { \
+    __device__ __forceinline__ static void run(float (&d)[kSize], const std::uint32_t* a, std::uint64_t descriptor) { \
       static_assert(kSize >= (tokens) / 2);                                                           \
       asm volatile("wgmma.mma_async.sync.aligned.m64n" #tokens "k16.f32.bf16.bf16 {" TW_P_##groups    \
                    "}, {%" #a0 ", %" #a1 ", %" #a2 ", %" #a3 "}, %" #b ", 1, 1, 1, 0;"                \

@@ -35,7 +35,6 @@ __device__ inline std::uint32_t pack_bf16(float low, float high) {
 template <Schedule S>
 class TileEpilogue {
   using Shape = GemmShape<S>;
-  static constexpr int kGroups = (S.tile_n + kStagingTokens - 1) / kStagingTokens;
   static constexpr bool kFinalize = S.epilogue == Epilogue::finalize;
   static constexpr unsigned kAll = 0xFFFFFFFFU;
 
@@ -44,22 +43,35 @@ class TileEpilogue {
       : params_(params), staging_(shared + Shape::kStaging) {}
 
   /// Finds out which thread this is, anew for each tile: what follows from it must not take registers in the mainloop.
-  __device__ void locate() {
+  __device__ __forceinline__ void locate() {
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread_));
     warpgroup_ = thread_ / 128;
     thread_ %= 128;
   }
 
-  /// Reads what the first rows' store needs early.
-  __device__ void prepare(const TileSlot& tile) {
+  /// Reads what the first rows' store needs early. `slot` is the tile's place in shared memory, and is read out once
+  /// this returns: until then the tile takes no registers.
+  __device__ __forceinline__ void prepare(std::uint32_t slot) {
     locate();
-    lower_ = __ldg(params_.row_scales + 2 * tile.expert);
-    upper_ = __ldg(params_.row_scales + 2 * tile.expert + 1);
-    fetch_rows<0>(tile);
+    tile_ = TileSlot::read(slot);
+    lower_ = params_.row_scales[2 * tile_.expert];
+    upper_ = params_.row_scales[2 * tile_.expert + 1];
+    fetch_rows<0>();
   }
 
+  /// For a warpgroup without weight rows: it takes part in barriers, and stores the zeros between N and the end of a
+  /// slab.
+  __device__ __forceinline__ void prepare_zeros(std::uint32_t slot) {
+    locate();
+    tile_ = TileSlot::read(slot);
+    lower_ = 0.0F;
+    upper_ = 0.0F;
+  }
+
+  [[nodiscard]] __device__ const TileSlot& tile() const { return tile_; }
+
   /// This block's part of a tile that another block finishes.
-  __device__ void give_partial(const float (&acc)[S.tile_n / 2]) {
+  __device__ __forceinline__ void give_partial(const float (&acc)[S.tile_n / 2]) {
     auto* to = partial(static_cast<int>(blockIdx.x));
 #pragma unroll
     for (int j = 0; j < S.tile_n / 8; ++j) {
@@ -71,7 +83,7 @@ class TileEpilogue {
   }
 
   /// Adds the parts of the blocks after this one, in their order.
-  __device__ void take_partials(int parts, float (&acc)[S.tile_n / 2]) {
+  __device__ __forceinline__ void take_partials(int parts, float (&acc)[S.tile_n / 2]) {
     for (int part = 1; part <= parts; ++part) {
       const int block = static_cast<int>(blockIdx.x) + part;
       if (thread_ == 0) {
@@ -93,7 +105,7 @@ class TileEpilogue {
     }
   }
 
-  __device__ void store(const TileSlot& tile, const float (&acc)[S.tile_n / 2]) { store_groups<0>(tile, acc); }
+  __device__ __forceinline__ void store(const float (&acc)[S.tile_n / 2]) { store_groups<0>(acc); }
 
  private:
   static constexpr int kBlockBarrier = 1;
@@ -106,25 +118,28 @@ class TileEpilogue {
 
   // Lane l's row of a group of 32: where it goes and its weight. The next group's are fetched while one is stored.
   template <int kGroup>
-  __device__ void fetch_rows(const TileSlot& tile) {
-    const int row = min(kGroup * kStagingTokens + thread_ % 32, tile.rows - 1) + tile.row_begin;
-    dest_[kGroup % 2] = params_.row_dest == nullptr ? row : __ldg(params_.row_dest + row);
-    if constexpr (kFinalize) weight_[kGroup % 2] = __ldg(params_.row_weights + row);
+  __device__ __forceinline__ void fetch_rows() {
+    if constexpr (Shape::kTileOrderOut) return;
+    const int row = min(kGroup * kStagingTokens + thread_ % 32, tile_.rows - 1) + tile_.row_begin;
+    dest_[kGroup % 2] = params_.row_dest[row];
+    if constexpr (kFinalize) weight_[kGroup % 2] = params_.row_weights[row];
   }
 
   template <int kGroup>
-  __device__ void store_groups(const TileSlot& tile, const float (&acc)[S.tile_n / 2]) {
-    if (kGroup * kStagingTokens >= tile.rows) return;
-    if constexpr (kGroup + 1 < kGroups) fetch_rows<kGroup + 1>(tile);
+  __device__ __forceinline__ void store_groups(const float (&acc)[S.tile_n / 2]) {
+    constexpr bool kLast = (kGroup + 1) * kStagingTokens >= S.tile_n;
+    if (kGroup * kStagingTokens >= tile_.rows) return;
+    if constexpr (!kLast) fetch_rows<kGroup + 1>();
     stage_group<kGroup>(acc);
     ptx::named_barrier_sync(kGroupBarrier + warpgroup_, 128);
-    copy_group(tile, kGroup, dest_[kGroup % 2]);
+    copy_group(kGroup, dest_[kGroup % 2]);
     ptx::named_barrier_sync(kGroupBarrier + warpgroup_, 128);
-    if constexpr (kGroup + 1 < kGroups) store_groups<kGroup + 1>(tile, acc);
+    if constexpr (!kLast) store_groups<kGroup + 1>(acc);
   }
 
   // Two tokens of one channel, or of two channels 8 apart, as packed bf16.
-  __device__ void values(const float* a, float weight0, float weight1, std::uint32_t& first, std::uint32_t& second) {
+  __device__ __forceinline__ void values(const float* a, float weight0, float weight1, std::uint32_t& first,
+                                         std::uint32_t& second) {
     if constexpr (gated(S.epilogue)) {
       first = pack_bf16(gated_activation(params_.gated, a[0] * lower_, a[2] * upper_),
                         gated_activation(params_.gated, a[1] * lower_, a[3] * upper_));
@@ -139,7 +154,7 @@ class TileEpilogue {
   }
 
   template <int kGroup>
-  __device__ void stage_group(const float (&acc)[S.tile_n / 2]) {
+  __device__ __forceinline__ void stage_group(const float (&acc)[S.tile_n / 2]) {
     constexpr int kBlocks = S.tile_n / 8;
     constexpr int kHere = kBlocks - 4 * kGroup < 4 ? kBlocks - 4 * kGroup : 4;  // 8-token blocks of this group
     const int lane = thread_ % 32;
@@ -166,30 +181,44 @@ class TileEpilogue {
     }
   }
 
-  __device__ void copy_group(const TileSlot& tile, int group, int dest) {
+  __device__ __forceinline__ void copy_group(int group, int dest) {
     constexpr int kChunks = Shape::kGroupChannels / 8;
-    const int channels = gated(S.epilogue) ? params_.weight_rows / 2 : params_.weight_rows;
-    const int rows = min(kStagingTokens, tile.rows - group * kStagingTokens);
-    const int first_channel = tile.tile_m * Shape::kChannels + warpgroup_ * Shape::kGroupChannels;
+    int channels = gated(S.epilogue) ? params_.weight_rows / 2 : params_.weight_rows;
+    int rows = tile_.rows;
+    if constexpr (Shape::kTileOrderOut) {  // padding too: GEMM2 multiplies it, by zeros or into columns of no row
+      channels = (channels + kSlabK - 1) / kSlabK * kSlabK;
+      rows = (rows + kRowGroup - 1) / kRowGroup * kRowGroup;
+    }
+    rows = min(kStagingTokens, rows - group * kStagingTokens);
+    const int first_channel = tile_.tile_m * Shape::kChannels + warpgroup_ * Shape::kGroupChannels;
 #pragma unroll
     for (int round = 0; round < kStagingTokens * kChunks / 128; ++round) {
       const int item = round * 128 + thread_;
       const int token = item / kChunks;
       const int chunk = item % kChunks;
-      const std::int64_t row = __shfl_sync(kAll, dest, token % 32);
       const int channel = first_channel + chunk * 8;
+      std::uint8_t* to = nullptr;
+      if constexpr (Shape::kTileOrderOut) {
+        const int row = tile_.row_begin + group * kStagingTokens + token;
+        to = static_cast<std::uint8_t*>(params_.y) + (channel / kSlabK * params_.group_rows + row) * 128 +
+             ((channel % kSlabK / 8 ^ row % kRowGroup) << 4);
+      } else {
+        const std::int64_t row = __shfl_sync(kAll, dest, token % 32);
+        to = static_cast<std::uint8_t*>(params_.y) + (row * params_.y_stride + channel) * 2;
+      }
       if (token >= rows || channel >= channels) continue;
       uint4 words;
       asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
                    : "r"(staging_ + token * Shape::kStagingPitch + (warpgroup_ * Shape::kGroupChannels + chunk * 8) * 2)
                    : "memory");
-      *reinterpret_cast<uint4*>(static_cast<__nv_bfloat16*>(params_.y) + row * params_.y_stride + channel) = words;
+      *reinterpret_cast<uint4*>(to) = words;
     }
   }
 
   const GemmParams& params_;
   std::uint32_t staging_;
+  TileSlot tile_;
   int warpgroup_ = 0;
   int thread_ = 0;  ///< of the warpgroup
   float lower_ = 0.0F;

@@ -12,7 +12,7 @@ namespace tilewright::cuda::sm90 {
 
 /// Two products in bf16, exact: 2 significant bits times 4. PTX's bf16 arithmetic keeps subnormals, which e2m1's 0.5
 /// is.
-__device__ inline std::uint32_t multiply_pair(std::uint32_t pair, std::uint32_t scale) {
+__device__ __forceinline__ std::uint32_t multiply_pair(std::uint32_t pair, std::uint32_t scale) {
   std::uint32_t product = 0;
   asm("mul.bf16x2 %0, %1, %2;" : "=r"(product) : "r"(pair), "r"(scale));
   return product;
@@ -20,7 +20,7 @@ __device__ inline std::uint32_t multiply_pair(std::uint32_t pair, std::uint32_t 
 
 /// One half of a pair in both halves; ptxas makes it an operand modifier of the multiplication.
 template <int kHalf>
-__device__ inline std::uint32_t broadcast_half(std::uint32_t pair) {
+__device__ __forceinline__ std::uint32_t broadcast_half(std::uint32_t pair) {
   std::uint32_t both = 0;
   if constexpr (kHalf == 0) {
     asm("{.reg .b16 lo, hi; mov.b32 {lo, hi}, %1; mov.b32 %0, {lo, lo};}" : "=r"(both) : "r"(pair));
@@ -33,12 +33,12 @@ __device__ inline std::uint32_t broadcast_half(std::uint32_t pair) {
 /// The scales of rows g and g + 8 as two bf16; `rotated` is a scale word, rotated right by 8 for odd steps. `exponent`
 /// is kScaleExponent in a register: an instruction has room for one literal, and AND and OR are one instruction only
 /// so.
-__device__ inline std::uint32_t scale_pair(std::uint32_t rotated, std::uint32_t exponent) {
+__device__ __forceinline__ std::uint32_t scale_pair(std::uint32_t rotated, std::uint32_t exponent) {
   return (rotated & kScaleMask) | exponent;
 }
 
 /// The fragment of one k16 step.
-__device__ inline void decode_fragment(std::uint32_t codes, std::uint32_t scales, std::uint32_t* fragment) {
+__device__ __forceinline__ void decode_fragment(std::uint32_t codes, std::uint32_t scales, std::uint32_t* fragment) {
   const std::uint32_t lower = broadcast_half<0>(scales);
   const std::uint32_t upper = broadcast_half<1>(scales);
   const std::uint32_t fourth =
@@ -55,7 +55,7 @@ struct SlabWords {
   uint2 scales;  ///< a word for two steps
 };
 
-__device__ inline SlabWords load_slab(std::uint32_t codes, std::uint32_t scales) {
+__device__ __forceinline__ SlabWords load_slab(std::uint32_t codes, std::uint32_t scales) {
   SlabWords words;
   asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(words.codes.x), "=r"(words.codes.y), "=r"(words.codes.z), "=r"(words.codes.w)
@@ -64,13 +64,22 @@ __device__ inline SlabWords load_slab(std::uint32_t codes, std::uint32_t scales)
   return words;
 }
 
-/// The fragments of steps 2 * kPair and 2 * kPair + 1.
-template <int kPair>
-__device__ inline void decode_pair(const SlabWords& words, std::uint32_t exponent, std::uint32_t* fragments) {
-  const std::uint32_t scales = kPair == 0 ? words.scales.x : words.scales.y;
-  decode_fragment(kPair == 0 ? words.codes.x : words.codes.z, scale_pair(scales, exponent), fragments);
-  decode_fragment(kPair == 0 ? words.codes.y : words.codes.w, scale_pair(__funnelshift_r(scales, scales, 8), exponent),
-                  fragments + 4);
+/// The fragment of step kStep.
+template <int kStep>
+__device__ __forceinline__ void decode_step(const SlabWords& words, std::uint32_t exponent, std::uint32_t* fragment) {
+  const std::uint32_t scales = kStep < 2 ? words.scales.x : words.scales.y;
+  const std::uint32_t codes = kStep == 0   ? words.codes.x
+                              : kStep == 1 ? words.codes.y
+                              : kStep == 2 ? words.codes.z
+                                           : words.codes.w;
+  decode_fragment(codes, scale_pair(kStep % 2 == 0 ? scales : __funnelshift_r(scales, scales, 8), exponent), fragment);
+}
+
+/// The fragments of steps kFirst to kFirst + kCount - 1.
+template <int kFirst, int kCount>
+__device__ __forceinline__ void decode_steps(const SlabWords& words, std::uint32_t exponent, std::uint32_t* fragments) {
+  decode_step<kFirst>(words, exponent, fragments);
+  if constexpr (kCount > 1) decode_steps<kFirst + 1, kCount - 1>(words, exponent, fragments + 4);
 }
 
 }  // namespace tilewright::cuda::sm90

@@ -15,7 +15,8 @@ namespace tilewright::cuda::sm90 {
 // producer warp and one warp of every consumer warpgroup of each block. The launch gives all warps the same; setmaxnreg
 // then moves what the producers do not need to the consumers. Multiples of 8.
 inline constexpr int kLaneRegisters = 512;
-constexpr int least_producer_registers(const Schedule& s) { return 64; }
+// Gathering keeps a pointer for every row that a lane copies; bulk copies need next to nothing.
+constexpr int least_producer_registers(const Schedule& s) { return s.token_load == TokenLoad::gather ? 64 : 56; }
 constexpr int warps_per_subcore(const Schedule& s) { return (s.roles.producer_warps + s.roles.consumer_warps) / 4; }
 constexpr int launch_registers(const Schedule& s) {
   const int share = kLaneRegisters / (warps_per_subcore(s) * s.ctas_per_sm);
@@ -40,8 +41,11 @@ struct GemmShape {
   static constexpr int kStageSlabs = S.tile_k / kSlabK;
   static constexpr int kRunBytes = kStageSlabs * kSlabBytes;  ///< of one 64-row block in a stage
   static constexpr int kTokenSlabBytes = S.tile_n * kSlabK * 2;
+  static constexpr bool kGathers = S.token_load == TokenLoad::gather;
+  /// The kernel leaves its output in tile order, for the next GEMM.
+  static constexpr bool kTileOrderOut = S.epilogue == Epilogue::gated_bf16 || S.epilogue == Epilogue::act_bf16;
   static constexpr bool kStreamK = S.split.kind == SplitKind::stream_k;
-  static constexpr int kGranule = S.tile_n >= 128 ? 16 : 8;
+  static constexpr int kGranule = S.tile_n >= 112 ? 16 : 8;
   static constexpr int kChannels = output_channels(S);
   static constexpr int kGroupChannels = kChannels / kWarpgroups;
   static constexpr int kStagingPitch = kChannels * 2 + kStagingPad;
@@ -56,7 +60,11 @@ struct GemmShape {
 
   __device__ static int row_blocks(const GemmParams& p) { return static_cast<int>(row_blocks_of(p.weight_rows)); }
   __device__ static int slabs(const GemmParams& p) { return static_cast<int>(slabs_of(p.k)); }
-  __device__ static int tiles_m(const GemmParams& p) { return (row_blocks(p) + kWarpgroups - 1) / kWarpgroups; }
+  /// Output in tile order ends with a whole slab: with an even number of 64-row blocks where 64 rows are 32 channels.
+  __device__ static int tiles_m(const GemmParams& p) {
+    const int blocks = kTileOrderOut && gated(S.epilogue) ? (row_blocks(p) + 1) / 2 * 2 : row_blocks(p);
+    return (blocks + kWarpgroups - 1) / kWarpgroups;
+  }
   __device__ static int k_blocks(const GemmParams& p) { return (slabs(p) + kStageSlabs - 1) / kStageSlabs; }
 
   // The account's offsets. Codes and scales alternate slab by slab: together they are one run of bytes.

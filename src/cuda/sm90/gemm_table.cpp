@@ -21,7 +21,7 @@ std::vector<BuiltGemm> join_tiles(std::integer_sequence<int, kTiles...> /*tiles*
 
 bool aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; }
 
-Status check_shape(const GemmParams& p) {
+Status check_shape(const Schedule& s, const GemmParams& p) {
   const auto reject = [](const char* what, std::int64_t value, const char* limit) -> Status {
     return fail(ErrorCode::invalid_argument, fmt::format("{} is {}, not {}", what, value, limit),
                 "give the sizes that the weights were packed with");
@@ -29,7 +29,14 @@ Status check_shape(const GemmParams& p) {
   if (p.experts < 1 || p.experts > kMaxExperts) return reject("the number of experts", p.experts, "1 to 1024");
   if (p.k < kStepK || p.k % kStepK != 0) return reject("K", p.k, "a positive multiple of 16");
   if (p.weight_rows < 16 || p.weight_rows % 16 != 0) return reject("N", p.weight_rows, "a positive multiple of 16");
-  if (p.x_stride < p.k || p.x_stride % 8 != 0) return reject("the stride of x", p.x_stride, "K or more, in eights");
+  const bool gathers = s.token_load == TokenLoad::gather;
+  const bool stores_rows = s.epilogue == Epilogue::bf16 || s.epilogue == Epilogue::finalize;
+  if (gathers && (p.x_stride < p.k || p.x_stride % 8 != 0)) {
+    return reject("the stride of x", p.x_stride, "K or more, in eights");
+  }
+  if ((!gathers || !stores_rows) && (p.group_rows < 0 || p.group_rows % kRowGroup != 0)) {
+    return reject("the room for grouped rows", p.group_rows, "a multiple of 8");
+  }
   if (p.y_stride % 8 != 0) return reject("the stride of y", p.y_stride, "a multiple of 8");
   if (!aligned(p.weights) || !aligned(p.x) || !aligned(p.y)) {
     return fail(ErrorCode::invalid_argument, "weights, x and y are not all aligned to 16 bytes",
@@ -80,7 +87,7 @@ std::int64_t flag_bytes(const Schedule& schedule, int blocks) {
 
 Status launch_gemm(const BuiltGemm& gemm, const GemmParams& params, std::int64_t rows, int blocks, bool dependent,
                    cudaStream_t stream) {
-  TILEWRIGHT_TRY(check_shape(params));
+  TILEWRIGHT_TRY(check_shape(gemm.schedule, params));
   TILEWRIGHT_TRY(check_units(gemm.schedule, params, rows));
   const bool needs_workspace = gemm.schedule.split.kind == SplitKind::stream_k;
   if (needs_workspace && (params.partials == nullptr || params.flags == nullptr)) {

@@ -5,16 +5,18 @@
 namespace tilewright::cuda::sm90 {
 namespace {
 
-template <int... kEpilogues>
-constexpr std::array<BuiltGemm, sizeof...(kEpilogues)> build(std::integer_sequence<int, kEpilogues...> /*epilogues*/) {
-  return {built_gemm<sm90_schedule(kSm90Tiles[TILEWRIGHT_TILE], kSm90Epilogues[kEpilogues])>()...};
+constexpr Sm90Tile kTile = kSm90Tiles[TILEWRIGHT_TILE];
+
+template <int... kEndings>
+constexpr std::array<BuiltGemm, sizeof...(kEndings)> build(std::integer_sequence<int, kEndings...> /*endings*/) {
+  return {built_gemm<sm90_schedule(kTile, kSm90Endings[kEndings])>()...};
 }
 
 }  // namespace
 
 template <>
 std::span<const BuiltGemm> gemms_of_tile<TILEWRIGHT_TILE>() {
-  static constexpr auto kGemms = build(std::make_integer_sequence<int, static_cast<int>(kSm90Epilogues.size())>());
+  static constexpr auto kGemms = build(std::make_integer_sequence<int, sm90_endings(kTile)>());
   return kGemms;
 }
 

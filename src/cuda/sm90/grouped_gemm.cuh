@@ -2,7 +2,8 @@
 // Schedule.
 //
 //   operands   W in NVFP4 (weight_order.hpp) decoded to bf16 in registers, the A side of wgmma, 64 rows a warpgroup;
-//              x in bf16 in shared memory, 128-byte swizzle, the B side; fp32 accumulators; y in bf16
+//              x in bf16 in shared memory, 128-byte swizzle, the B side, gathered or copied in tile order; fp32
+//              accumulators; y in bf16, by rows or in tile order (gemm_params.hpp)
 //   roles      S.roles.consumer_warps / 4 warpgroups multiply; the warpgroup after them loads, and gives them registers
 //   pipelines  a ring of S.stages k-blocks (full: weights and tokens are there; empty: consumers let go), and two tile
 //              slots by which the producer says what to compute
@@ -26,7 +27,9 @@ __device__ void initialise_barriers(std::uint32_t shared) {
   if (threadIdx.x == 0) {
     for (int i = 0; i < S.stages; ++i) {
       ptx::barrier_init(shared + Shape::kFull + i * kBarrierBytes, 2);  // weights and tokens
-      ptx::barrier_init(shared + Shape::kLanded + i * kBarrierBytes, 32 * kTokenWarps);
+      if constexpr (Shape::kGathers) {
+        ptx::barrier_init(shared + Shape::kLanded + i * kBarrierBytes, 32 * kTokenWarps);
+      }
       ptx::barrier_init(shared + Shape::kEmpty + i * kBarrierBytes, S.roles.consumer_warps);
     }
     for (int i = 0; i < kTileSlots; ++i) {
@@ -42,24 +45,69 @@ __device__ void initialise_barriers(std::uint32_t shared) {
 /// the tensor cores idle whatever their size; many pay for every padded column. 160 to 192 and 240 are what an expert's
 /// rows just over a multiple of 256 come to when they are dealt evenly (token_tiles).
 constexpr int next_n(const Schedule& s, int n) {
-  constexpr int kSizes[] = {80, 96, 112, 128, 160, 176, 192, 240, 256};
-  if (s.tile_n < 128) return s.tile_n;
+  constexpr int kSizes[] = {64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 240, 256};
+  if (s.tile_n < 112) return s.tile_n;
   for (const int size : kSizes) {
     if (size > n && 2 * size >= s.tile_n) return size;
   }
   return s.tile_n;
 }
 
-/// Runs a tile part with the smallest wgmma that covers its rows.
+/// What a consumer warpgroup carries from tile to tile.
+template <Schedule S>
+struct Consumer {
+  const GemmParams& params;
+  std::uint32_t shared;
+  ConsumerAddresses at;
+  bool arrives;  ///< the lane that arrives for its warp
+  TileEpilogue<S> epilogue;
+  RingPlace<S.stages> stage;
+  RingPlace<kTileSlots> slot;
+
+  [[nodiscard]] __device__ std::uint32_t tile_slot() const {
+    return shared + GemmShape<S>::kSlots + slot.index * kTileSlotBytes;
+  }
+
+  /// Gives the slot back; the epilogue has read it.
+  __device__ void leave_slot() {
+    __syncwarp();
+    if (arrives) ptx::barrier_arrive(shared + GemmShape<S>::kSlotEmpty + slot.index * kBarrierBytes);
+    slot.advance();
+  }
+
+  /// From a part's sums to rows of y: by way of the block that has the tile's first k-block, under stream-K.
+  __device__ __forceinline__ void finish(float (&acc)[S.tile_n / 2]) {
+    leave_slot();
+    if constexpr (GemmShape<S>::kStreamK) {
+      const TileSlot& tile = epilogue.tile();
+      if (tile.k_begin > 0) return epilogue.give_partial(acc);
+      if (tile.parts_after > 0) epilogue.take_partials(tile.parts_after, acc);
+    }
+    epilogue.store(acc);
+  }
+};
+
+/// Multiplies a tile part by the smallest wgmma that covers its rows.
 template <Schedule S, int N = next_n(S, 0)>
-__device__ void multiply_rows(const ConsumerAddresses& at, RingPlace<S.stages>& stage, const TileSlot& tile, int slabs,
-                              bool arrives, float (&acc)[S.tile_n / 2], TileEpilogue<S>& epilogue) {
+__device__ __forceinline__ void multiply_rows(Consumer<S>& consumer, const TileSlot& tile, int slabs,
+                                              float (&acc)[S.tile_n / 2]) {
   if constexpr (N < S.tile_n) {
-    if (tile.rows > N) return multiply_rows<S, next_n(S, N)>(at, stage, tile, slabs, arrives, acc, epilogue);
+    if (tile.rows > N) return multiply_rows<S, next_n(S, N)>(consumer, tile, slabs, acc);
   }
 #pragma unroll
   for (int i = 0; i < N / 2; ++i) acc[i] = 0.0F;
-  Mainloop<S, N>::run(at, stage, tile.k_begin, tile.k_end, slabs, arrives, acc, [&] { epilogue.prepare(tile); });
+  Mainloop<S, N>::run(consumer.at, consumer.stage, tile.k_begin, tile.k_end, slabs, consumer.arrives, acc,
+                      [&] { consumer.epilogue.prepare(consumer.tile_slot()); });
+}
+
+/// A warpgroup whose 64 rows are all past N keeps up with the others; its sums are zeros, which fill y up to the end of
+/// a slab where it is in tile order.
+template <Schedule S>
+__device__ __forceinline__ void pass_tile(Consumer<S>& consumer, const TileSlot& tile, float (&acc)[S.tile_n / 2]) {
+  skip_blocks<S>(consumer.at, consumer.stage, tile.k_end - tile.k_begin, consumer.arrives);
+  consumer.epilogue.prepare_zeros(consumer.tile_slot());
+#pragma unroll
+  for (float& sum : acc) sum = 0.0F;
 }
 
 template <Schedule S>
@@ -68,62 +116,52 @@ __device__ void consume(const GemmParams& params, std::uint32_t shared) {
   const int warp = __shfl_sync(0xFFFFFFFFU, static_cast<int>(threadIdx.x) / 32, 0);
   const int warpgroup = warp / 4;
   const int thread = static_cast<int>(threadIdx.x) % 128;
-  const bool arrives = thread % 32 == 0;
   const std::uint32_t weights = shared + Shape::kWeights + warpgroup * Shape::kRunBytes;
-  ConsumerAddresses at;
+  Consumer<S> consumer{params, shared, {}, thread % 32 == 0, TileEpilogue<S>(params, shared), {}, {}};
+  ConsumerAddresses& at = consumer.at;
   at.codes = weights + thread * 16;
   at.scales = weights + kSlabCodeBytes + warp % 4 * kWarpScaleBytes + thread % 32 / 4 * 8;
   at.tokens = shared + Shape::kTokens;
   at.full = shared + Shape::kFull;
   at.empty = shared + Shape::kEmpty;
   asm volatile("mov.b32 %0, %1;" : "=r"(at.scale_exponent) : "r"(params.scale_exponent));
-  const int slabs = Shape::slabs(params);
-  const int row_blocks = Shape::row_blocks(params);
-  TileEpilogue<S> epilogue(params, shared);
-  RingPlace<S.stages> stage;
-  RingPlace<kTileSlots> slot;
   float acc[S.tile_n / 2];
 
   while (true) {
-    ptx::barrier_wait(shared + Shape::kSlotFull + slot.index * kBarrierBytes, slot.parity);
-    const TileSlot tile = TileSlot::read(shared + Shape::kSlots + slot.index * kTileSlotBytes);
-    __syncwarp();  // all lanes have read the slot
-    if (arrives) ptx::barrier_arrive(shared + Shape::kSlotEmpty + slot.index * kBarrierBytes);
-    slot.advance();
+    ptx::barrier_wait(shared + Shape::kSlotFull + consumer.slot.index * kBarrierBytes, consumer.slot.parity);
+    const TileSlot tile = TileSlot::read(consumer.tile_slot());
     if (tile.expert == kNoExpert) return;
-
-    const bool has_rows = tile.tile_m * Shape::kWarpgroups + warpgroup < row_blocks;
-    if (has_rows) {
-      multiply_rows<S>(at, stage, tile, slabs, arrives, acc, epilogue);
+    if (tile.tile_m * Shape::kWarpgroups + warpgroup < Shape::row_blocks(params)) {
+      multiply_rows<S>(consumer, tile, Shape::slabs(params), acc);
     } else {
-      epilogue.locate();
-      skip_blocks<S>(at, stage, tile.k_end - tile.k_begin, arrives);
+      pass_tile<S>(consumer, tile, acc);
     }
-    if constexpr (Shape::kStreamK) {
-      if (tile.k_begin > 0) {
-        epilogue.give_partial(acc);
-        continue;
-      }
-      if (tile.parts_after > 0) epilogue.take_partials(tile.parts_after, acc);
-    }
-    if (has_rows) epilogue.store(tile, acc);
+    consumer.finish(acc);
   }
 }
 
 template <Schedule S>
 __device__ void produce(const GemmParams& params, std::uint32_t shared, int warp, int lane) {
   if (warp == kWeightWarp) {
+    if (params.ranges_ready == 0) ptx::wait_for_dependencies();
     WeightProducer<S>(params, shared, lane).run();
+    return;
+  }
+  ptx::wait_for_dependencies();
+  // The next kernel may be launched: it finds room where a block of this one ends, and may by then read what the
+  // kernels before this one wrote.
+  ptx::launch_dependents();
+  if constexpr (S.token_load == TokenLoad::tile_order) {
+    if (warp == kFirstTokenWarp) TileTokenProducer<S>(params, shared, lane).run();
   } else if (warp == kLandingWarp) {
     hand_on_landed<S>(params, shared);
   } else {
     TokenProducer<S>(params, shared, warp - kFirstTokenWarp, lane).run();
   }
-  ptx::launch_dependents();
 }
 
-/// A schedule as a type. In the host code that nvcc 13.0 generates to launch a __global__ function, it misspells template
-/// arguments that are values of a class in a namespace; types it gets right.
+/// A schedule as a type. In the host code that nvcc 13.0 generates to launch a __global__ function, it misspells
+/// template arguments that are values of a class in a namespace; types it gets right.
 template <Schedule S>
 struct Scheduled {
   static constexpr Schedule kSchedule = S;
@@ -136,13 +174,13 @@ __global__ void __launch_bounds__(threads(Scheduled::kSchedule), Scheduled::kSch
   extern __shared__ __align__(1024) std::uint8_t memory[];
   const std::uint32_t shared = ptx::shared_address(memory);
   initialise_barriers<S>(shared);
-  ptx::wait_for_dependencies();
   const int warp = static_cast<int>(threadIdx.x) / 32;
   if (warp >= S.roles.consumer_warps) {
     ptx::give_registers<producer_registers(S)>();
     produce<S>(params, shared, warp - S.roles.consumer_warps, static_cast<int>(threadIdx.x) % 32);
   } else {
     ptx::take_registers<consumer_registers(S)>();
+    ptx::wait_for_dependencies();
     consume<S>(params, shared);
   }
 }

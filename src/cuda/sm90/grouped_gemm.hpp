@@ -22,7 +22,7 @@ struct BuiltGemm {
   cudaError_t (*launch)(const GemmParams& params, int blocks, bool dependent, cudaStream_t stream);
 };
 
-/// The four epilogues of tile `kTile` of kSm90Tiles; each is a translation unit of its own (gemms.cu).
+/// The kernels of tile `kTile` of kSm90Tiles, one an ending; each tile is a translation unit of its own (gemms.cu).
 template <int kTile>
 std::span<const BuiltGemm> gemms_of_tile();
 
@@ -41,7 +41,7 @@ std::int64_t partial_bytes(const Schedule& schedule, int blocks);
 std::int64_t flag_bytes(const Schedule& schedule, int blocks);
 
 /// Enqueues one grouped GEMM; no synchronisation, no allocation. `rows` is the largest number of grouped rows that
-/// row_offsets can end with. Errors, before anything is enqueued: sizes that the kernel does not take
+/// all row_ranges together can have. Errors, before anything is enqueued: sizes that the kernel does not take
 /// (`invalid_argument`), more tiles than it can count (`exhausted`), and what the CUDA runtime says of the launch.
 Status launch_gemm(const BuiltGemm& gemm, const GemmParams& params, std::int64_t rows, int blocks, bool dependent,
                    cudaStream_t stream);

@@ -1,8 +1,9 @@
 // The producer warps: walk the tiles, fill the ring, hand each tile on.
 //
-// One warp streams weights: a lane issues a bulk copy for each 64-row block of a stage, and never waits for tokens. Two
-// warps gather tokens, 16 bytes a copy: four lanes share a row and take half of its 128 bytes at a time, so that a lane
-// has few rows to remember. A row's chunks go where the 128-byte swizzle has them (chunk number XOR row % 8).
+// One warp streams weights: a lane issues a bulk copy for each 64-row block of a stage, and never waits for tokens.
+// Tokens in tile order come by bulk copies too, one a slab, from a lane of another warp. Otherwise two warps gather
+// them, 16 bytes a copy: four lanes share a row and take half of its 128 bytes at a time, so that a lane has few rows
+// to remember. A row's chunks go where the 128-byte swizzle has them (chunk number XOR row % 8).
 //
 // wgmma reads through the async proxy what these copies write through the generic one, and a fence has to stand
 // between. The fourth warp is there for it: the copies arrive on `landed` by themselves, it waits for that, fences, and
@@ -68,7 +69,7 @@ class WeightProducer {
   __device__ void fill_stages(const TilePart& part) {
     const int slabs = Shape::slabs(params_);
     const int first_block = part.tile_m * Shape::kWarpgroups;
-    const int blocks = min(Shape::kWarpgroups, Shape::row_blocks(params_) - first_block);
+    const int blocks = max(0, min(Shape::kWarpgroups, Shape::row_blocks(params_) - first_block));
     const int block_bytes = slabs * kSlabBytes;
     const std::uint8_t* from =
         params_.weights + part.expert * params_.expert_stride + std::int64_t{first_block} * block_bytes;
@@ -96,6 +97,55 @@ class WeightProducer {
   std::uint64_t policy_;
   RingPlace<S.stages> stage_;
   RingPlace<kTileSlots> slot_;
+};
+
+/// Tokens in tile order: a tile's rows of a slab are one run of bytes.
+template <Schedule S>
+class TileTokenProducer {
+  using Shape = GemmShape<S>;
+
+ public:
+  __device__ TileTokenProducer(const GemmParams& params, std::uint32_t shared, int lane)
+      : params_(params), shared_(shared), lane_(lane) {}
+
+  __device__ void run() {
+    TileWalker<S> walker(params_);
+#pragma unroll 1
+    while (true) {
+      const TilePart part = walker.next();
+      if (part.expert < 0) break;
+      if (lane_ == 0) fill_stages(part);
+      __syncwarp();
+    }
+  }
+
+ private:
+  __device__ void fill_stages(const TilePart& part) {
+    const int slabs = Shape::slabs(params_);
+    const std::int64_t slab_stride = params_.group_rows * 128;
+    const std::uint32_t bytes = (part.rows + kRowGroup - 1) / kRowGroup * kRowGroup * 128;
+    const std::uint8_t* from = static_cast<const std::uint8_t*>(params_.x) + std::int64_t{part.row_begin} * 128 +
+                               std::int64_t{part.k_begin} * Shape::kStageSlabs * slab_stride;
+#pragma unroll 1
+    for (int k_block = part.k_begin; k_block < part.k_end; ++k_block) {
+      const int here = min(Shape::kStageSlabs, slabs - k_block * Shape::kStageSlabs);
+      const std::uint32_t to = shared_ + stage_.index * Shape::kStageBytes + Shape::kTokens;
+      const std::uint32_t full = shared_ + Shape::kFull + stage_.index * kBarrierBytes;
+      ptx::barrier_wait(shared_ + Shape::kEmpty + stage_.index * kBarrierBytes, stage_.parity ^ 1U);
+      ptx::barrier_arrive_expect(full, here * bytes);
+#pragma unroll 1
+      for (int slab = 0; slab < here; ++slab) {
+        ptx::bulk_copy(to + slab * Shape::kTokenSlabBytes, from, bytes, full);
+        from += slab_stride;
+      }
+      stage_.advance();
+    }
+  }
+
+  const GemmParams& params_;
+  std::uint32_t shared_;
+  int lane_;
+  RingPlace<S.stages> stage_;
 };
 
 /// Hands stages on whose tokens have landed.
@@ -155,7 +205,7 @@ class TokenProducer {
 #pragma unroll
     for (int i = 0; i < kRounds; ++i) {
       int source = min(first + i * kRowStep + lane_ / kRowLanes, part.rows - 1) + part.row_begin;
-      if (params_.row_source != nullptr) source = __ldg(params_.row_source + source);
+      source = params_.row_source[source];
       from_[i] = static_cast<const std::uint8_t*>(params_.x) + source * params_.x_stride * 2 +
                  part.k_begin * (S.tile_k * 2) + lane_ % kRowLanes * 16;
     }

@@ -77,10 +77,15 @@ class TileWalker {
   /// Experts of a lane.
   __device__ int run() const { return (params_.experts + 31) / 32; }
 
+  // No read-only load: the compiler may move one above the wait for the kernel that writes the ranges.
+  __device__ RowRange range_of(int expert) const {
+    const int2 range = reinterpret_cast<const int2*>(params_.row_ranges)[expert];
+    return {range.x, range.y};
+  }
+
   __device__ int tiles_of(int expert) const {
     if (expert >= params_.experts) return 0;
-    const int rows = __ldg(params_.row_offsets + expert + 1) - __ldg(params_.row_offsets + expert);
-    return token_tiles(rows, S.tile_n, Shape::kGranule).count * Shape::tiles_m(params_);
+    return token_tiles(range_of(expert).rows, S.tile_n, Shape::kGranule).count * Shape::tiles_m(params_);
   }
 
   __device__ int inclusive_sum(int value) const {
@@ -102,13 +107,12 @@ class TileWalker {
     const int within = tile - __shfl_sync(kAll, start, found);
     TilePart part;
     part.expert = owner * run() + found;
-    const int first = __ldg(params_.row_offsets + part.expert);
-    const int rows = __ldg(params_.row_offsets + part.expert + 1) - first;
-    const TokenTiles split = token_tiles(rows, S.tile_n, Shape::kGranule);
+    const RowRange range = range_of(part.expert);
+    const TokenTiles split = token_tiles(range.rows, S.tile_n, Shape::kGranule);
     const int tile_n = within % split.count;
     part.tile_m = within / split.count;
-    part.row_begin = first + tile_n * split.tokens;
-    part.rows = min(split.tokens, rows - tile_n * split.tokens);
+    part.row_begin = range.begin + tile_n * split.tokens;
+    part.rows = min(split.tokens, range.rows - tile_n * split.tokens);
     return part;
   }
 

@@ -1,5 +1,6 @@
 // The functions of a score that routing evaluates for every expert of every token, written without branches or library
-// calls so that loops over them vectorize.
+// calls so that loops over them vectorize. The GPU evaluates the same operations, without contracting any, and gets the
+// same bits: which expert is chosen must not depend on where it is asked.
 #pragma once
 
 #include <algorithm>
@@ -7,10 +8,16 @@
 #include <cmath>
 #include <cstdint>
 
-namespace tilewright::moe {
+#ifdef __CUDACC__
+#define TILEWRIGHT_ANYWHERE __host__ __device__
+#else
+#define TILEWRIGHT_ANYWHERE
+#endif
+
+namespace tilewright {
 
 /// exp(x) for x <= 0 to within 2 ulp; results below 2^-126 are 0.
-inline float exp_nonpositive(float x) {
+TILEWRIGHT_ANYWHERE inline float exp_nonpositive(float x) {
   constexpr float kSmallest = -87.33654F;  // log(2^-126)
   constexpr float kLog2E = 1.44269504F;
   constexpr float kToInteger = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer in the low bits
@@ -32,14 +39,14 @@ inline float exp_nonpositive(float x) {
 }
 
 /// 1 / (1 + exp(-x)).
-inline float sigmoid(float x) {
+TILEWRIGHT_ANYWHERE inline float sigmoid(float x) {
   const float e = exp_nonpositive(-std::abs(x));
   return (x >= 0.0F ? 1.0F : e) / (1.0F + e);
 }
 
 /// log(1 + exp(x)), as max(x, 0) + log1p(e) with e = exp(-|x|) and log1p(e) = 2 atanh(s), s = e / (2 + e) <= 1/3. The
 /// first term of the series left out is s^17 / 17, less than 1e-9 of the sum.
-inline float softplus(float x) {
+TILEWRIGHT_ANYWHERE inline float softplus(float x) {
   const float e = exp_nonpositive(-std::abs(x));
   const float s = e / (2.0F + e);
   const float s2 = s * s;
@@ -53,4 +60,13 @@ inline float softplus(float x) {
   return std::max(x, 0.0F) + 2.0F * (s * s2 * series + s);
 }
 
-}  // namespace tilewright::moe
+/// A value and its index as one integer: the larger value has the larger key, of equal values the lower index, and
+/// every key of a finite value is above 0. The bits of an fp32 order as integers once the negative ones are inverted
+/// and the others take the upper half; + 0 makes -0 and 0 equal.
+TILEWRIGHT_ANYWHERE inline std::uint64_t order_key(float value, std::uint32_t index) {
+  const auto bits = std::bit_cast<std::uint32_t>(value + 0.0F);
+  const std::uint32_t ordered = bits ^ ((0U - (bits >> 31U)) | 0x80000000U);
+  return (static_cast<std::uint64_t>(ordered) << 32U) | ~index;
+}
+
+}  // namespace tilewright

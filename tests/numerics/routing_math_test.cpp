@@ -1,11 +1,11 @@
-#include "moe/routing_math.hpp"
+#include "numerics/routing_math.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-namespace tilewright::moe {
+namespace tilewright {
 namespace {
 
 constexpr double kUlp = 0x1p-23;  // of a float of 1; a result in [1, 2) may be off by this much for each ulp
@@ -56,4 +56,4 @@ TEST(RoutingMath, SoftplusIsWithinFourUlpOnBothSides) {
 }
 
 }  // namespace
-}  // namespace tilewright::moe
+}  // namespace tilewright

@@ -1,0 +1,65 @@
+#include "cuda/moe/layer_schedules.hpp"
+
+#include <algorithm>
+
+#include "tilewright/device.hpp"
+#include "tilewright/planner.hpp"
+#include "tilewright/problem.hpp"
+
+namespace tilewright::cuda {
+namespace {
+
+// Rungs lie where a schedule can change: every count while tiles are few, then steps of a quarter to a half.
+constexpr int kRungs[] = {1,   2,   3,   4,   6,   8,   12,  16,  24,  32,   48,   64,   80,   96,   112,  128,
+                          160, 192, 224, 256, 320, 384, 448, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192, 16384};
+
+Result<Schedule> plan_one(const Device& device, const GemmProblem& problem) {
+  TILEWRIGHT_ASSIGN(const Plan plan, tilewright::plan(device, problem));
+  const GemmPlan& gemm = plan.plans.front();
+  if (gemm.chosen() != nullptr) return gemm.chosen()->schedule;
+  const std::string why = gemm.rejected.empty() ? "no schedule runs it" : gemm.rejected.front().message;
+  return fail(ErrorCode::unsupported, why, "run on the CPU backend");
+}
+
+/// This GPU for the planner: one that it knows by name, or what it assumes of the architecture.
+Result<Device> planned_device(const GpuInfo& gpu) {
+  Result<Device> device =
+      gpu.name.find("H200") != std::string::npos ? find_device("h200") : default_device(Arch::sm_90);
+  if (device) device->sm_count = gpu.sm_count;
+  return device;
+}
+
+}  // namespace
+
+Result<ScheduleLadder> ScheduleLadder::plan(const GpuInfo& gpu, const LayerShape& shape) {
+  TILEWRIGHT_ASSIGN(const Device device, planned_device(gpu));
+  ScheduleLadder ladder;
+  for (const int tokens : kRungs) {
+    GemmProblem gemm1;
+    gemm1.gemm = GemmId::gemm1;
+    gemm1.n = shape.gated ? 2 * shape.intermediate : shape.intermediate;
+    gemm1.k = shape.hidden;
+    TILEWRIGHT_ASSIGN(gemm1.rows, expected_rows(tokens, shape.top_k, shape.global_experts, shape.experts));
+    gemm1.tokens = tokens;
+    gemm1.precision = Precision::w4a16;
+    gemm1.epilogue = shape.gated ? Epilogue::gated_bf16 : Epilogue::act_bf16;
+    GemmProblem gemm2 = gemm1;
+    gemm2.gemm = GemmId::gemm2;
+    gemm2.n = shape.hidden;
+    gemm2.k = shape.intermediate;
+    gemm2.epilogue = Epilogue::finalize;
+    Rung rung{tokens, {}};
+    TILEWRIGHT_ASSIGN(rung.schedules.gemm1, plan_one(device, gemm1));
+    TILEWRIGHT_ASSIGN(rung.schedules.gemm2, plan_one(device, gemm2));
+    ladder.rungs_.push_back(rung);
+  }
+  return ladder;
+}
+
+LayerSchedules ScheduleLadder::at(int tokens) const {
+  const auto found =
+      std::find_if(rungs_.begin(), rungs_.end(), [&](const Rung& rung) { return rung.tokens >= tokens; });
+  return found == rungs_.end() ? rungs_.back().schedules : found->schedules;
+}
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,39 @@
+// Which kernels a layer takes for a number of tokens: the planner's choice, made once for a ladder of token counts.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cuda/device.hpp"
+#include "tilewright/activation.hpp"
+#include "tilewright/cuda_layer.hpp"
+#include "tilewright/result.hpp"
+
+namespace tilewright::cuda {
+
+struct LayerShape {
+  int experts = 0;  ///< local
+  int global_experts = 0;
+  int top_k = 0;
+  std::int64_t hidden = 0;
+  std::int64_t intermediate = 0;
+  bool gated = true;
+};
+
+class ScheduleLadder {
+ public:
+  /// Plans every rung for this GPU.
+  static Result<ScheduleLadder> plan(const GpuInfo& gpu, const LayerShape& shape);
+
+  /// Of the lowest rung that is not below `tokens`, or the highest.
+  [[nodiscard]] LayerSchedules at(int tokens) const;
+
+ private:
+  struct Rung {
+    int tokens;
+    LayerSchedules schedules;
+  };
+  std::vector<Rung> rungs_;
+};
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,188 @@
+// Slots to grouped rows (contract: moe_kernels.hpp): a stable counting sort by one cluster of blocks.
+//
+// The slots are dealt to warps in runs. Every warp counts its run by expert; a thread for each expert turns the warps'
+// counts into where each warp's rows begin within the block, and the blocks' sums, read from each other's shared
+// memory, into where the block's begin; one warp adds up the experts. Then every warp walks its run again and gives
+// each slot its row. The rank of a slot among its warp's 32 comes from the lanes that match it, so no order is left to
+// chance.
+#include <cooperative_groups.h>
+
+#include "cuda/moe/launch.cuh"
+#include "cuda/moe/moe_kernels.hpp"
+#include "cuda/ptx/grid_control.cuh"
+
+namespace tilewright::cuda {
+namespace {
+
+using sm90::kMaxExperts;
+using sm90::kRowGroup;
+using sm90::RowRange;
+
+constexpr unsigned kAll = 0xFFFFFFFFU;
+constexpr int kMostWarps = 32;
+constexpr int kMostBlocks = 8;  // the largest cluster that every device schedules
+
+/// Counts of one block in shared memory.
+struct Counts {
+  int* of_warp;   ///< [warps][experts]
+  int* of_block;  ///< [experts]
+  int* first;     ///< [experts] where the block's rows of an expert begin
+};
+
+/// A warp's run of slots.
+struct Run {
+  int begin;
+  int end;
+};
+
+__device__ Run run_of(int slots, int warps, int warp) {
+  const int per_warp = ((slots + warps - 1) / warps + 31) / 32 * 32;
+  const int begin = min(warp * per_warp, slots);
+  return {begin, min(begin + per_warp, slots)};
+}
+
+/// Lanes with the same expert, and this lane's place among them.
+struct Peers {
+  int expert;  ///< local; -1: none
+  int place;
+  int count;
+  bool leads;
+};
+
+__device__ Peers match(const SortParams& p, int slot, int end) {
+  Peers peers{-1, 0, 0, false};
+  if (slot < end) {
+    const int expert = p.ids[slot] - p.first_expert;
+    if (expert >= 0 && expert < p.experts) peers.expert = expert;
+  }
+  const unsigned same = __match_any_sync(kAll, peers.expert);
+  const unsigned lane = threadIdx.x % 32;
+  peers.place = __popc(same & ((1U << lane) - 1U));
+  peers.count = __popc(same);
+  peers.leads = peers.place == 0 && peers.expert >= 0;
+  return peers;
+}
+
+__device__ void count_run(const SortParams& p, const Run& run, int* counts) {
+  for (int at = run.begin; at < run.end; at += 32) {
+    const Peers peers = match(p, at + static_cast<int>(threadIdx.x) % 32, run.end);
+    if (peers.leads) counts[peers.expert] += peers.count;
+    __syncwarp();
+  }
+}
+
+__device__ void place_run(const SortParams& p, const Run& run, const int* first, int* next) {
+  for (int at = run.begin; at < run.end; at += 32) {
+    const int slot = at + static_cast<int>(threadIdx.x) % 32;
+    const Peers peers = match(p, slot, run.end);
+    const int row = peers.expert < 0 ? -1 : first[peers.expert] + next[peers.expert] + peers.place;
+    __syncwarp();
+    if (peers.leads) next[peers.expert] += peers.count;
+    __syncwarp();
+    if (slot >= run.end) continue;
+    p.slot_rows[slot] = row;
+    if (row < 0) continue;
+    p.row_source[row] = p.scale_input ? slot : slot / p.top_k;
+    p.row_dest[row] = slot;
+    p.row_weights[row] = p.scale_input ? 1.0F : p.weights[slot];
+  }
+}
+
+/// Each warp's counts become the sum of the warps' before it; the block's sums go to of_block.
+__device__ void add_warps(const SortParams& p, const Counts& counts, int warps) {
+  for (int e = static_cast<int>(threadIdx.x); e < p.experts; e += static_cast<int>(blockDim.x)) {
+    int sum = 0;
+    for (int warp = 0; warp < warps; ++warp) {
+      int& count = counts.of_warp[warp * p.experts + e];
+      const int before = sum;
+      sum += count;
+      count = before;
+    }
+    counts.of_block[e] = sum;
+  }
+}
+
+/// Rows of each expert over all blocks into `totals`, and those of the blocks before this one into first.
+__device__ void add_blocks(const SortParams& p, const Counts& counts, int* totals) {
+  auto cluster = cooperative_groups::this_cluster();
+  const auto rank = static_cast<int>(cluster.block_rank());
+  const auto blocks = static_cast<int>(cluster.num_blocks());
+  cluster.sync();
+  for (int e = static_cast<int>(threadIdx.x); e < p.experts; e += static_cast<int>(blockDim.x)) {
+    int total = 0;
+    for (int block = 0; block < blocks; ++block) {
+      if (block == rank) counts.first[e] = total;
+      total += *cluster.map_shared_rank(counts.of_block + e, block);
+    }
+    totals[e] = total;
+  }
+  cluster.sync();
+}
+
+/// One warp: where each expert's rows begin. A lane has a run of experts.
+__device__ void place_experts(const SortParams& p, const Counts& counts, const int* totals, bool writes) {
+  const auto lane = static_cast<int>(threadIdx.x);
+  const int per_lane = (p.experts + 31) / 32;
+  const auto padded = [&](int e) { return (totals[e] + kRowGroup - 1) / kRowGroup * kRowGroup; };
+  const int first = lane * per_lane;
+  const int last = min(first + per_lane, p.experts);
+  int sum = 0;
+  for (int e = first; e < last; ++e) sum += padded(e);
+  int through = sum;
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const int below = __shfl_up_sync(kAll, through, step);
+    if (lane >= step) through += below;
+  }
+  int begin = through - sum;
+  for (int e = first; e < last; ++e) {
+    if (writes) p.ranges[e] = {begin, totals[e]};
+    counts.first[e] += begin;
+    begin += padded(e);
+  }
+}
+
+__global__ void __launch_bounds__(32 * kMostWarps) sort_slots(SortParams p) {
+  extern __shared__ int memory[];
+  ptx::launch_dependents();
+  const int warps = static_cast<int>(blockDim.x) / 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const Counts counts{memory, memory + warps * p.experts, memory + (warps + 1) * p.experts};
+  int* totals = memory + (warps + 2) * p.experts;
+  for (int i = static_cast<int>(threadIdx.x); i < warps * p.experts; i += static_cast<int>(blockDim.x)) memory[i] = 0;
+  const bool first_block = blockIdx.x == 0;
+  __syncthreads();
+  ptx::wait_for_dependencies();
+  if (first_block) {
+    for (int i = static_cast<int>(threadIdx.x); i < p.flag_count; i += static_cast<int>(blockDim.x)) p.flags[i] = 0;
+  }
+  const Run run = run_of(p.slots, warps * static_cast<int>(gridDim.x), static_cast<int>(blockIdx.x) * warps + warp);
+  int* mine = counts.of_warp + warp * p.experts;
+  count_run(p, run, mine);
+  __syncthreads();
+  add_warps(p, counts, warps);
+  add_blocks(p, counts, totals);
+  if (warp == 0) place_experts(p, counts, totals, first_block);
+  __syncthreads();
+  place_run(p, run, counts.first, mine);
+}
+
+std::size_t shared_bytes(int warps, int experts) { return static_cast<std::size_t>(warps + 3) * experts * sizeof(int); }
+
+}  // namespace
+
+cudaError_t prepare_sort() {
+  return cudaFuncSetAttribute(sort_slots, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              static_cast<int>(shared_bytes(kMostWarps, kMaxExperts)));
+}
+
+cudaError_t enqueue_sort(const SortParams& params, bool dependent, cudaStream_t stream) {
+  // A warp for every 64 slots, four at least: they also count and add up the experts.
+  const int wanted = max(4, (params.slots + 63) / 64);
+  const int warps = min(wanted, kMostWarps);
+  const int blocks = wanted > 4 * kMostWarps ? kMostBlocks : 1;
+  return enqueue(sort_slots, params, dim3(static_cast<unsigned>(blocks)), 32 * warps,
+                 shared_bytes(warps, params.experts), blocks, dependent, stream);
+}
+
+}  // namespace tilewright::cuda

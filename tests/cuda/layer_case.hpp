@@ -1,0 +1,58 @@
+// Whole layers of random weights on the device, compared with the reference in double.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cpu/layer_fixture.hpp"
+#include "tilewright/cuda_layer.hpp"
+
+namespace tilewright::cuda {
+
+struct LayerCase {
+  std::string name;
+  int hidden = 256;
+  int intermediate = 128;
+  int experts = 8;  ///< of all ranks
+  int first_expert = 0;
+  int local_experts = 0;  ///< 0: all
+  int top_k = 4;
+  int tokens = 17;
+  Activation activation{ActivationKind::silu_gated, 0.0F};
+  bool one_expert = false;   ///< every slot chooses expert 0
+  bool scale_input = false;  ///< weights scale the inputs
+  bool from_logits = false;  ///< the layer routes, by softmax
+  bool y_bf16 = false;
+};
+
+/// The hazards: sizes that fill no tile, every activation, experts of other ranks, empty and crowded experts.
+std::vector<LayerCase> shape_cases();
+
+struct LayerOutcome {
+  double worst = 0.0;  ///< largest error of a token over its largest output, in units of 2^-8; infinite for unwritten
+  std::string where;
+};
+
+CudaLayer make_layer(const LayerCase& test);
+
+/// With `schedules`, or the layer's own choice where it is null.
+LayerOutcome run_layer_case(const LayerCase& test, const LayerSchedules* schedules);
+
+/// Replays one captured run; how many different outputs there were.
+int distinct_outputs_of_graph(const LayerCase& test, int replays);
+
+struct RoutingCase {
+  std::string name;
+  Routing routing;
+  int experts = 0;
+};
+std::vector<RoutingCase> routing_cases();
+
+/// Slots of 300 tokens that differ from the CPU's.
+struct RoutingOutcome {
+  int other_ids = 0;
+  int other_weights = 0;
+};
+RoutingOutcome run_routing_case(const RoutingCase& test);
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,84 @@
+// The layer on a GPU against the reference in double. Without a GPU that the kernels are built for, every test is
+// skipped and says why.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "cpu/reference.hpp"
+#include "cuda/device_memory.hpp"
+#include "cuda/layer_case.hpp"
+#include "cuda/sm90/grouped_gemm.hpp"
+#include "tilewright/cuda_layer.hpp"
+#include "tilewright/sm90_catalogue.hpp"
+
+namespace tilewright::cuda {
+namespace {
+
+class LayerOnDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+    const Status status = cuda_available();
+    if (!status) GTEST_SKIP() << status.error().message();
+  }
+};
+
+/// The layer of the case with these schedules, or its own, against the reference.
+void expect_right(const LayerCase& test, const LayerSchedules* schedules = nullptr) {
+  const LayerOutcome outcome = run_layer_case(test, schedules);
+  EXPECT_LE(outcome.worst, 1.0) << test.name << ": " << outcome.where;
+}
+
+TEST_F(LayerOnDevice, AgreesWithTheReferenceWhateverTheShape) {
+  for (const LayerCase& test : shape_cases()) expect_right(test);
+}
+
+TEST_F(LayerOnDevice, AgreesWithTheReferenceUnderEverySchedule) {
+  LayerCase test = shape_cases().front();
+  test.tokens = 96;
+  for (const sm90::BuiltGemm& gemm1 : sm90::built_gemms()) {
+    if (gemm1.schedule.epilogue != Epilogue::gated_bf16) continue;
+    for (const sm90::BuiltGemm& gemm2 : sm90::built_gemms()) {
+      if (gemm2.schedule.epilogue != Epilogue::finalize) continue;
+      const LayerSchedules schedules{gemm1.schedule, gemm2.schedule};
+      expect_right(test, &schedules);
+    }
+  }
+}
+
+TEST_F(LayerOnDevice, GivesTheSameBitsInAHundredRunsOfAGraph) {
+  LayerCase test = shape_cases().front();
+  for (const int tokens : {1, 33, 600}) {
+    test.tokens = tokens;
+    EXPECT_EQ(distinct_outputs_of_graph(test, 100), 1) << tokens << " tokens";
+  }
+}
+
+TEST_F(LayerOnDevice, RoutesAsTheCpuDoesBitForBit) {
+  for (const RoutingCase& test : routing_cases()) {
+    const RoutingOutcome outcome = run_routing_case(test);
+    EXPECT_EQ(outcome.other_ids, 0) << test.name;
+    EXPECT_EQ(outcome.other_weights, 0) << test.name;
+  }
+}
+
+TEST_F(LayerOnDevice, RefusesBatchesThatCannotRunBeforeItStarts) {
+  const LayerCase test = shape_cases().front();
+  const CudaLayer layer = make_layer(test);
+  const DeviceMemory memory(layer.workspace_bytes(4));
+  CudaBatch batch;
+  EXPECT_TRUE(layer.run(batch, nullptr, nullptr)) << "no tokens are no work";
+  batch.tokens = 4;
+  EXPECT_EQ(layer.run(batch, memory.as<void>(), nullptr).error().code, ErrorCode::invalid_argument);
+  batch.x = batch.y = memory.as<void>();
+  EXPECT_EQ(layer.run(batch, memory.as<void>(), nullptr).error().code, ErrorCode::invalid_argument);
+  batch.ids = memory.as<std::int32_t>();
+  batch.weights = memory.as<float>();
+  EXPECT_EQ(layer.run(batch, nullptr, nullptr).error().code, ErrorCode::invalid_argument);
+  batch.top_k = 1 << 28;
+  EXPECT_EQ(layer.run(batch, memory.as<void>(), nullptr).error().code, ErrorCode::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tilewright::cuda
