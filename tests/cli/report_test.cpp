@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tools/tilewright/bench_figures.hpp"
+
 namespace tilewright::cli {
 namespace {
 
@@ -57,6 +59,23 @@ TEST(Report, OtherFormatsLeaveFiguresOut) {
   for (const Format format : {Format::text, Format::md, Format::csv, Format::json}) {
     EXPECT_EQ(render(report, format), render(sample(), format));
   }
+}
+
+TEST(Report, ABenchCurveIsTwoFiguresWhoseLinesRunFromFewTokensToMany) {
+  Report report("bench");
+  add_figures(report, {"w4a16, tp 1, ep 8",
+                       "read words",
+                       "compute words",
+                       {{8, 40, 39, 44, 10, 30, 0.75}, {1, 20, 19, 21, 10, 5, 0.5}}});
+  ASSERT_EQ(report.sections.size(), 2U);
+  const std::string time = std::get<Figure>(report.sections[0]).markup;
+  const std::string share = std::get<Figure>(report.sections[1]).markup;
+  for (const char* words :
+       {"id=\"time-w4a16--tp-1--ep-8\"", "</svg> read words</li>", "</svg> compute words</li>", ">8</text>"}) {
+    EXPECT_NE(time.find(words), std::string::npos) << words;
+  }
+  EXPECT_LT(share.find(">50</text>"), share.find(">75</text>"));
+  EXPECT_EQ((BenchPoint{8, 40, 39, 44, 10, 30, 0.75}.roofline_us()), 30);
 }
 
 TEST(Report, ColumnsAreMeasuredInCharactersNotBytes) {
