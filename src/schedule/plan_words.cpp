@@ -10,6 +10,23 @@
 namespace tilewright::schedule {
 namespace {
 
+bool same_tile(const Schedule& a, const Schedule& b) {
+  return a.tile_m == b.tile_m && a.tile_n == b.tile_n && a.tile_k == b.tile_k && a.roles == b.roles;
+}
+
+// A rejection whose remedy is fewer stages is one of a family; the rest say all there is in their message.
+std::string rejection_line(const Rejection& rejection) {
+  const bool stages = rejection.code == RejectionCode::smem_over_limit && rejection.schedule && rejection.nearest &&
+                      same_tile(*rejection.schedule, *rejection.nearest);
+  if (!stages) return rejection.message;
+  const Schedule& s = *rejection.schedule;
+  return fmt::format("{:<12} {:<11} {} stages need {} B, {} over; {} fit",
+                     to_string(TileSpec{s.tile_m, s.tile_n, s.tile_k, 0}), to_string(s.roles.consumers), s.stages,
+                     grouped(rejection.needs), grouped(rejection.needs - rejection.limit), rejection.nearest->stages);
+}
+
+}  // namespace
+
 const char* meaning(RejectionCode code) {
   switch (code) {
     case RejectionCode::no_kernels_for_arch: return "no kernel of this architecture exists here";
@@ -27,23 +44,6 @@ const char* meaning(RejectionCode code) {
   }
   return "";
 }
-
-bool same_tile(const Schedule& a, const Schedule& b) {
-  return a.tile_m == b.tile_m && a.tile_n == b.tile_n && a.tile_k == b.tile_k && a.roles == b.roles;
-}
-
-// A rejection whose remedy is fewer stages is one of a family; the rest say all there is in their message.
-std::string rejection_line(const Rejection& rejection) {
-  const bool stages = rejection.code == RejectionCode::smem_over_limit && rejection.schedule && rejection.nearest &&
-                      same_tile(*rejection.schedule, *rejection.nearest);
-  if (!stages) return rejection.message;
-  const Schedule& s = *rejection.schedule;
-  return fmt::format("{:<12} {:<11} {} stages need {} B, {} over; {} fit",
-                     to_string(TileSpec{s.tile_m, s.tile_n, s.tile_k, 0}), to_string(s.roles.consumers), s.stages,
-                     grouped(rejection.needs), grouped(rejection.needs - rejection.limit), rejection.nearest->stages);
-}
-
-}  // namespace
 
 std::string tokens_words(std::int64_t tokens) {
   return fmt::format("{} {}", grouped(tokens), tokens == 1 ? "token" : "tokens");

@@ -44,6 +44,9 @@ std::string stage_words(const Schedule& schedule, const SharedBuffer& buffer);
 /// What `smem_per_block` is called: "shared memory" or "L2".
 const char* memory_name(const Device& device);
 
+/// A reason for a rejection, on one line: "NVFP4 blocks are 16 long".
+const char* meaning(RejectionCode code);
+
 /// The rejections of one code, each on one line, in the order of the plan.
 struct RejectionGroup {
   RejectionCode code = RejectionCode::smem_over_limit;

@@ -109,7 +109,7 @@ TEST(Plan, TheSameQuestionHasTheSameAnswer) {
 }
 
 TEST(Plan, EveryFormatPrints) {
-  for (const std::string format : {"text", "md", "csv", "json"}) {
+  for (const std::string format : {"text", "md", "csv", "json", "html"}) {
     const ToolRun run = tilewright("plan --device h200 --model qwen3-30b-a3b --tokens 16 --format " + format);
     EXPECT_EQ(run.exit, 0) << format << ": " << run.err;
     EXPECT_FALSE(run.out.empty()) << format;

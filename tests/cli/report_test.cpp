@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tools/tilewright/bench_figures.hpp"
+
 namespace tilewright::cli {
 namespace {
 
@@ -36,6 +38,44 @@ TEST(Report, JsonCarriesItsSchema) {
   const auto json = nlohmann::json::parse(render(sample(), Format::json));
   EXPECT_EQ(json["schema"], "tilewright.sample/1");
   EXPECT_EQ(json["answer"], 42);
+}
+
+TEST(Report, APageHasASectionForEachTitleAndThoseWithoutOneUnderTheLast) {
+  Report report = sample();
+  report.title = "A <report>";
+  report.sections.emplace_back(Figure{"<figure>drawn</figure>"});
+  const std::string page = render(report, Format::html);
+  const auto at = [&](const char* text) { return page.find(text); };
+  EXPECT_NE(at("<h1>A &lt;report&gt;</h1>\n<p>A sentence.</p>"), std::string::npos) << page;
+  EXPECT_LT(at("<h2 id=\"section-1-heading\">Device</h2>"), at("<dt>SMs</dt><dd>48</dd>"));
+  EXPECT_LT(at("<dd>48</dd>"), at("<td class=\"number\">1.5</td>"));
+  EXPECT_LT(at("<td class=\"number\">1.5</td>"), at("<figure>drawn</figure>"));
+  EXPECT_EQ(at("section-2"), std::string::npos);
+}
+
+TEST(Report, OtherFormatsLeaveFiguresOut) {
+  Report report = sample();
+  report.sections.emplace_back(Figure{"<figure>drawn</figure>"});
+  for (const Format format : {Format::text, Format::md, Format::csv, Format::json}) {
+    EXPECT_EQ(render(report, format), render(sample(), format));
+  }
+}
+
+TEST(Report, ABenchCurveIsTwoFiguresWhoseLinesRunFromFewTokensToMany) {
+  Report report("bench");
+  add_figures(report, {"w4a16, tp 1, ep 8",
+                       "read words",
+                       "compute words",
+                       {{8, 40, 39, 44, 10, 30, 0.75}, {1, 20, 19, 21, 10, 5, 0.5}}});
+  ASSERT_EQ(report.sections.size(), 2U);
+  const std::string time = std::get<Figure>(report.sections[0]).markup;
+  const std::string share = std::get<Figure>(report.sections[1]).markup;
+  for (const char* words :
+       {"id=\"time-w4a16--tp-1--ep-8\"", "</svg> read words</li>", "</svg> compute words</li>", ">8</text>"}) {
+    EXPECT_NE(time.find(words), std::string::npos) << words;
+  }
+  EXPECT_LT(share.find(">50</text>"), share.find(">75</text>"));
+  EXPECT_EQ((BenchPoint{8, 40, 39, 44, 10, 30, 0.75}.roofline_us()), 30);
 }
 
 TEST(Report, ColumnsAreMeasuredInCharactersNotBytes) {

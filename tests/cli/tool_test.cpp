@@ -85,6 +85,20 @@ TEST(Tool, EveryVerbRefusesAnUnknownFormatAndAnUnknownOption) {
   }
 }
 
+TEST(Tool, OnlyVerbsWithAPageHaveHtmlAndTheOthersSayWhichTheyAre) {
+  for (const std::string& verb : verbs()) {
+    const bool page = verb == "plan" || verb == "bench";
+    const std::string help = tilewright(verb + " --help").out;
+    EXPECT_EQ(help.find("html") != std::string::npos, page) << verb;
+    const ToolRun run = tilewright(verb + " --format html");
+    EXPECT_EQ(run.exit, 2) << verb;  // a page needs a model, the others have none
+    EXPECT_EQ(run.err.find("'html' is a format of plan and bench, not of " + verb) == std::string::npos, page)
+        << run.err;
+    EXPECT_EQ(run.error_lines(), 1) << run.err;
+    EXPECT_TRUE(run.out.empty()) << run.out;
+  }
+}
+
 TEST(Tool, AFullDiskIsAnErrorNotSilence) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   const ToolRun run = tilewright("info --format json >/dev/full");

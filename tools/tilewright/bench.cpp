@@ -12,7 +12,8 @@ constexpr const char* kExamples =
     "  tilewright bench --backend cpu --model qwen3-30b-a3b --tokens 1,8,64,512\n"
     "  tilewright bench --model glm-5 --ep 8 --tokens 1..8x2 --precision w4a16,w4a4 --format json\n"
     "  tilewright bench --model qwen3-30b-a3b --tokens 1 --isa avx2 --threads 1\n"
-    "  tilewright bench --backend cuda --graph --model glm-5 --ep 8 --local --tokens 1,8,32,64,128,512";
+    "  tilewright bench --backend cuda --graph --model glm-5 --ep 8 --local --tokens 1,8,32,64,128,512\n"
+    "  tilewright bench --model glm-5 --ep 8 --tokens 1..512x4 --format html > bench.html";
 
 Result<BenchPlan> bench_plan(const BenchOptions& options) {
   if (options.problem.model.empty()) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tilewright/layer_bench.hpp"
+#include "tools/tilewright/bench_figures.hpp"
 #include "tools/tilewright/bench_verb.hpp"
 
 namespace tilewright::cli {
@@ -85,9 +86,23 @@ Json result_json(const Run& run, const LayerBenchResult& result) {
           {"bound_share", rounded(result.bound_share)}};
 }
 
+std::string name_of(const Run& run) {
+  return fmt::format("{}, tp {}, ep {}", to_string(run.precision), run.tp, run.ep);
+}
+
+BenchPoint point_of(const LayerBenchResult& result) {
+  return {result.tokens, result.us, result.us_low, result.us_high, result.read_us, result.dot_us, result.bound_share};
+}
+
+BenchCurve curve_of(const Run& run) {
+  BenchCurve curve{name_of(run), "weights at the read bandwidth", "multiply-adds at the dot rate", {}};
+  for (const LayerBenchResult& result : run.bench.results) curve.points.push_back(point_of(result));
+  return curve;
+}
+
 Facts context_facts(const Run& run) {
   const LayerBenchContext& context = run.bench.context;
-  return {fmt::format("{}, tp {}, ep {}", to_string(run.precision), run.tp, run.ep),
+  return {name_of(run),
           {{"cpu", fmt::format("{}, {} threads, {}", context.cpu, context.threads, context.isa)},
            {"read", fmt::format("{} GB/s measured", significant(context.read_GBps))},
            {"dot", fmt::format("{} G multiply-adds/s of {} measured; the layer needs {} for each of its own",
@@ -98,7 +113,7 @@ Facts context_facts(const Run& run) {
                                   readable_bytes(static_cast<double>(context.peak_rss_bytes)))}}};
 }
 
-Table results_table(const Run& run) {
+Table results_table(const Run& run, Format format) {
   Table table{"",
               {{"model"},
                {"precision"},
@@ -115,6 +130,7 @@ Table results_table(const Run& run) {
                {"bound"},
                {"share %", true}},
               {}};
+  if (format == Format::html) add_roofline_columns(table);
   for (const LayerBenchResult& result : run.bench.results) {
     table.rows.push_back({result.model, to_string(result.precision), fmt::to_string(run.tp), fmt::to_string(run.ep),
                           fmt::to_string(result.tokens), fmt::to_string(result.rows),
@@ -122,6 +138,7 @@ Table results_table(const Run& run) {
                           significant(result.us_low, 4), significant(result.us_high, 4),
                           significant(result.weight_GBps), significant(result.tflops * 1e3), result.bound,
                           fmt::format("{:.0f}", 100 * result.bound_share)});
+    if (format == Format::html) add_roofline_cells(table.rows.back(), point_of(result));
   }
   return table;
 }
@@ -145,16 +162,21 @@ Status add_cpu_bench(const BenchOptions& options, const BenchPlan& plan, Report&
     TILEWRIGHT_ASSIGN(how.spread, parse_token_spread(options.spread));
   }
   TILEWRIGHT_ASSIGN(const auto runs, run_all(options, plan, how));
+  report.title = fmt::format("{} on {}", plan.model.name, runs.front().bench.context.cpu);
   report.json["context"] = context_json(how.spread, runs);
   report.json["results"] = Json::array();
   for (const Run& one : runs) {
     for (const LayerBenchResult& result : one.bench.results) report.json["results"].push_back(result_json(one, result));
     if (options.format != Format::csv) report.sections.emplace_back(context_facts(one));
-    report.sections.emplace_back(results_table(one));
+    if (options.format == Format::html) add_figures(report, curve_of(one));
+    report.sections.emplace_back(results_table(one, options.format));
   }
-  report.sections.emplace_back(Text{
-      "share: the roofline's time over the measured one. The roofline is the larger of the active experts' weights\n"
-      "at the read bandwidth and the multiply-adds at the dot rate, both measured in the same rounds."});
+  // On a page it is read before the charts.
+  report.sections.insert(
+      options.format == Format::html ? report.sections.begin() : report.sections.end(),
+      Text{"share: the roofline's time over the measured one. The roofline is the larger of the active experts' "
+           "weights\n"
+           "at the read bandwidth and the multiply-adds at the dot rate, both measured in the same rounds."});
   return {};
 }
 

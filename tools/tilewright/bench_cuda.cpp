@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "tilewright/cuda_layer_bench.hpp"
+#include "tools/tilewright/bench_figures.hpp"
 #include "tools/tilewright/bench_verb.hpp"
 #include "tools/tilewright/layer_schedules.hpp"
 
@@ -88,9 +89,23 @@ Json result_json(const Run& run, const CudaLayerBenchResult& result) {
   return json;
 }
 
+std::string name_of(const Run& run) {
+  return fmt::format("{}, tp {}, ep {}", to_string(Precision::w4a16), run.tp, run.ep);
+}
+
+BenchPoint point_of(const CudaLayerBenchResult& result) {
+  return {result.tokens, result.us, result.us_low, result.us_high, result.read_us, result.matrix_us, result.share};
+}
+
+BenchCurve curve_of(const Run& run) {
+  BenchCurve curve{name_of(run), "weights, x and y at the read bandwidth", "multiply-adds at the matrix rate", {}};
+  for (const CudaLayerBenchResult& result : run.bench.results) curve.points.push_back(point_of(result));
+  return curve;
+}
+
 Facts context_facts(const CudaLayerBenchOptions& how, const Run& run) {
   const CudaLayerBenchContext& context = run.bench.context;
-  return {fmt::format("{}, tp {}, ep {}", to_string(Precision::w4a16), run.tp, run.ep),
+  return {name_of(run),
           {{"device", fmt::format("{}, {} SMs", context.device, context.sm_count)},
            {"read", fmt::format("{} GB/s measured", significant(context.read_GBps, 4))},
            {"matrix", fmt::format("{} TFLOP/s of dense bf16 measured", significant(context.matrix_tflops))},
@@ -101,7 +116,7 @@ Facts context_facts(const CudaLayerBenchOptions& how, const Run& run) {
            {"timing", timing_words(how)}}};
 }
 
-Table results_table(const Run& run) {
+Table results_table(const Run& run, Format format) {
   Table table{"",
               {{"model"},
                {"tp", true},
@@ -119,6 +134,7 @@ Table results_table(const Run& run) {
                {"gemm1"},
                {"gemm2"}},
               {}};
+  if (format == Format::html) add_roofline_columns(table);
   for (const CudaLayerBenchResult& result : run.bench.results) {
     table.rows.push_back({result.model, fmt::to_string(run.tp), fmt::to_string(run.ep), fmt::to_string(result.tokens),
                           fmt::format("{:.0f}", result.rows), fmt::format("{:.1f}", result.active_experts),
@@ -126,6 +142,7 @@ Table results_table(const Run& run) {
                           significant(result.weight_GBps, 4), significant(result.tflops), result.bound,
                           fmt::format("{:.0f}", 100 * result.share), describe(result.schedules.gemm1),
                           describe(result.schedules.gemm2)});
+    if (format == Format::html) add_roofline_cells(table.rows.back(), point_of(result));
   }
   return table;
 }
@@ -141,6 +158,7 @@ Status add_cuda_bench(const BenchOptions& options, const BenchPlan& plan, Report
     TILEWRIGHT_ASSIGN(how.spread, parse_token_spread(options.spread));
   }
   TILEWRIGHT_ASSIGN(const auto runs, run_all(plan, how));
+  report.title = fmt::format("{} on {}", plan.model.name, runs.front().bench.context.device);
   report.json["context"] = context_json(how, runs);
   report.json["results"] = Json::array();
   for (const Run& run : runs) {
@@ -148,11 +166,15 @@ Status add_cuda_bench(const BenchOptions& options, const BenchPlan& plan, Report
       report.json["results"].push_back(result_json(run, result));
     }
     if (options.format != Format::csv) report.sections.emplace_back(context_facts(how, run));
-    report.sections.emplace_back(results_table(run));
+    if (options.format == Format::html) add_figures(report, curve_of(run));
+    report.sections.emplace_back(results_table(run, options.format));
   }
-  report.sections.emplace_back(Text{
-      "share: the roofline's time over the measured one. The roofline is the larger of the active experts' weights, x\n"
-      "and y at the read bandwidth and the multiply-adds at the matrix rate, both measured in the same run."});
+  // On a page it is read before the charts.
+  report.sections.insert(
+      options.format == Format::html ? report.sections.begin() : report.sections.end(),
+      Text{"share: the roofline's time over the measured one. The roofline is the larger of the active experts' "
+           "weights, x\n"
+           "and y at the read bandwidth and the multiply-adds at the matrix rate, both measured in the same run."});
   return {};
 }
 

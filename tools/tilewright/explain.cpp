@@ -41,8 +41,7 @@ Rendering rendering_named(const std::string& name) {
   if (name == "json") return Rendering::json;
   if (name == "dot") return Rendering::dot;
   if (name == "csv") return Rendering::csv;
-  throw CLI::ValidationError("--format",
-                             "'" + name + "' is not a format; use text, md, json, dot, or csv with --batch");
+  refuse_format(name, "explain", "text, md, json, dot, or csv with --batch");
 }
 
 template <typename Document>

@@ -30,7 +30,8 @@ constexpr const char* kExamples =
     "  tilewright plan --device rtx-pro-6000-server --model glm-5 --tokens 512 --ep 8\n"
     "  tilewright plan --device gb10 --config path/to/config.json --tokens 1,16,256 --why-not 128x256x128\n"
     "  tilewright plan --device rtx-pro-6000-server --model glm-5 --tokens 512,1024 --gpus 8 --ep 8 --link pcie5\n"
-    "  tilewright plan --arch sm_120 --groups 32 --rows 16 --n 4096 --k 6144 --precision w4a4 --format json";
+    "  tilewright plan --arch sm_120 --groups 32 --rows 16 --n 4096 --k 6144 --precision w4a4 --format json\n"
+    "  tilewright plan --device h200 --model glm-5 --tokens 1..4096x4 --ep 8 --format html > plan.html";
 
 Result<Device> device_of(const Options& options) {
   if (options.device.empty() == options.arch.empty()) {
@@ -98,6 +99,7 @@ std::string render_plan(const Plan& plan, const Options& options) {
     case Format::text: return render_plan_text(plan, options.render);
     case Format::md: return render_plan_markdown(plan, options.render);
     case Format::csv: return render_plan_csv(plan, options.render);
+    case Format::html: return render_plan_html(plan, options.render);
     case Format::json: break;
   }
   return render_plan_json(plan, options.render);

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "schedule/html/line_chart.hpp"
 #include "tilewright/plan_render.hpp"
 
 namespace tilewright::cli {
@@ -115,6 +118,50 @@ Table changes_table(const std::vector<LayerBottleneck>& layers) {
   return table;
 }
 
+// The total of each split of the layer over the GPUs, its exchanges, and the floor, which all of them have in common.
+std::string times_chart(const std::vector<LayerBottleneck>& layers) {
+  html::LineChart chart;
+  chart.words = {
+      "times-chart", "Predicted time of the layer over the GPUs",
+      "Time in us against tokens, both logarithmic: the layer with its exchanges, the exchanges alone, and the "
+      "floor of one fused kernel."};
+  chart.x = {"tokens", true, {}};
+  chart.y = {"us", true, {}};
+  for (const LayerBottleneck& layer : layers) {
+    const std::string split = fmt::format("tp {}, ep {}", layer.tp, layer.ep);
+    const auto i = std::find_if(chart.series.begin(), chart.series.end(),
+                                [&](const html::Series& s) { return s.name == split + ", total"; }) -
+                   chart.series.begin();
+    const auto first = static_cast<std::size_t>(i);
+    if (first == chart.series.size()) {
+      const std::size_t n = first / 3;
+      const int colour = html::colour_of(n);
+      const html::Marker marker = html::marker_of(n);
+      chart.series.push_back({split + ", total", colour, html::Stroke::solid, marker, false, {}});
+      chart.series.push_back({split + ", exchanges", colour, html::Stroke::dotted, marker, true, {}});
+      chart.series.push_back({split + ", floor", colour, html::Stroke::dashed, html::Marker::none, false, {}});
+    }
+    const auto x = static_cast<double>(layer.tokens);
+    chart.series[first].points.push_back({x, layer.total_us, 0, 0});
+    chart.series[first + 1].points.push_back({x, layer.communication_us, 0, 0});
+    chart.series[first + 2].points.push_back({x, layer.floor_us, 0, 0});
+    if (std::find(chart.x.marks.begin(), chart.x.marks.end(), x) == chart.x.marks.end()) chart.x.marks.push_back(x);
+  }
+  std::sort(chart.x.marks.begin(), chart.x.marks.end());
+  return html::draw(chart);
+}
+
+// A paragraph a finding on a page, a line a finding elsewhere.
+void add_findings(Report& report, const std::vector<LayerBottleneck>& layers, Format format) {
+  std::vector<std::string> findings;
+  for (const LayerBottleneck& layer : layers) findings.push_back(finding(layer));
+  if (format != Format::html) {
+    report.sections.emplace_back(Text{fmt::format("{}", fmt::join(findings, "\n"))});
+    return;
+  }
+  for (std::string& words : findings) report.sections.emplace_back(Text{std::move(words)});
+}
+
 }  // namespace
 
 Status spread_over(std::vector<LayerProblem>& problems, int gpus) {
@@ -138,6 +185,7 @@ Result<std::string> render_bottlenecks(const Plan& plan, const std::vector<Layer
     layers.push_back(std::move(layer));
   }
   Report report("plan");
+  report.title = fmt::format("{} on {}, over several GPUs", plan.subject, plan.device.name);
   if (format == Format::json) report.json = Json::parse(render_plan_json(plan));
   report.json["link"] = {{"name", link.name},
                          {"title", link.title},
@@ -152,11 +200,10 @@ Result<std::string> render_bottlenecks(const Plan& plan, const std::vector<Layer
              {"link", fmt::format("{}, {:.1f} GB/s from each GPU, {} us an exchange", link.title, link.GBps,
                                   significant(link.latency_us))},
              {"note", "times are predicted; exchanges are counted in full, none hides behind the experts"}}});
-  std::vector<std::string> findings;
-  for (const LayerBottleneck& layer : layers) findings.push_back(finding(layer));
-  report.sections.emplace_back(Text{fmt::format("{}", fmt::join(findings, "\n"))});
+  add_findings(report, layers, format);
   report.sections.emplace_back(parts_table(layers));
   report.sections.emplace_back(totals_table(layers));
+  if (format == Format::html) report.sections.emplace_back(Figure{times_chart(layers)});
   report.sections.emplace_back(changes_table(layers));
   return render(report, format);
 }

@@ -80,6 +80,8 @@ struct TextWriter {
   }
 
   std::string operator()(const Text& text) const { return text.lines + "\n"; }
+
+  std::string operator()(const Figure& /*figure*/) const { return {}; }
 };
 
 struct MarkdownWriter {
@@ -103,6 +105,8 @@ struct MarkdownWriter {
   }
 
   std::string operator()(const Text& text) const { return text.lines + "\n"; }
+
+  std::string operator()(const Figure& /*figure*/) const { return {}; }
 };
 
 struct CsvWriter {
@@ -126,6 +130,8 @@ struct CsvWriter {
   }
 
   std::string operator()(const Text& /*text*/) const { return {}; }
+
+  std::string operator()(const Figure& /*figure*/) const { return {}; }
 };
 
 template <typename Writer>
@@ -147,6 +153,7 @@ std::string render(const Report& report, Format format) {
     case Format::text: return render_sections(report, TextWriter{});
     case Format::md: return render_sections(report, MarkdownWriter{});
     case Format::csv: return render_sections(report, CsvWriter{});
+    case Format::html: return render_page(report);
     case Format::json: break;
   }
   return report.json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -1,4 +1,4 @@
-// What a verb has to say, and how it is printed: one report, four formats.
+// What a verb has to say, and how it is printed: one report, five formats.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ namespace tilewright::cli {
 
 using Json = nlohmann::ordered_json;
 
-enum class Format { text, md, csv, json };
+enum class Format { text, md, csv, json, html };
 
 /// A table whose cells are ready to print. Units stand in the column's name, so that a cell is a bare number.
 struct Table {
@@ -37,15 +37,26 @@ struct Text {
   std::string lines;
 };
 
-/// The answer of a verb. `json` is complete by itself; `sections` hold the same facts for text, md and csv.
-struct Report {
-  explicit Report(const std::string& verb) { json["schema"] = "tilewright." + verb + "/1"; }
+/// A chart for html, drawn (schedule/html/line_chart.hpp); the other formats leave it out. A table holds its numbers.
+struct Figure {
+  std::string markup;
+};
 
+/// The answer of a verb. `json` is complete by itself; `sections` hold the same facts for the other formats.
+struct Report {
+  explicit Report(const std::string& verb) : title("tilewright " + verb) {
+    json["schema"] = "tilewright." + verb + "/1";
+  }
+
+  std::string title;  ///< of an html page
   Json json;
-  std::vector<std::variant<Table, Facts, Text>> sections;
+  std::vector<std::variant<Table, Facts, Text, Figure>> sections;
 };
 
 std::string render(const Report& report, Format format);
+
+/// The page: a section of it begins at every table or list of facts that has a title.
+std::string render_page(const Report& report);
 
 /// A size in bytes as a reader says it: "768 B", "98.0 KiB", "1.32 GiB".
 std::string readable_bytes(double bytes);

@@ -1,14 +1,28 @@
 #include "tools/tilewright/verb.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
 namespace tilewright::cli {
 namespace {
 
-Format format_named(const std::string& name) {
+// The verbs that print pages.
+constexpr std::array<const char*, 2> kPageVerbs = {"plan", "bench"};
+
+bool has_page(const std::string& verb) {
+  return std::find(kPageVerbs.begin(), kPageVerbs.end(), verb) != kPageVerbs.end();
+}
+
+Format format_named(const std::string& name, const std::string& verb) {
   if (name == "text") return Format::text;
   if (name == "md") return Format::md;
   if (name == "csv") return Format::csv;
   if (name == "json") return Format::json;
-  throw CLI::ValidationError("--format", "'" + name + "' is not a format; use text, md, csv or json");
+  if (name == "html" && has_page(verb)) return Format::html;
+  refuse_format(name, verb, has_page(verb) ? "text, md, csv, json or html" : "text, md, csv or json");
 }
 
 }  // namespace
@@ -26,14 +40,22 @@ Exit exit_for(const Error& error) {
   return Exit::failed;
 }
 
+void refuse_format(const std::string& name, const std::string& verb, const std::string& formats) {
+  const std::string what =
+      name == "html" ? fmt::format("'html' is a format of {}, not of {}", fmt::join(kPageVerbs, " and "), verb)
+                     : fmt::format("'{}' is not a format", name);
+  throw CLI::ValidationError("--format", fmt::format("{}; use {}", what, formats));
+}
+
 CLI::App* declare_verb(CLI::App& app, const std::string& name, const std::string& summary, const std::string& examples,
                        Format& format) {
   CLI::App* command = app.add_subcommand(name, summary);
   command->footer("Examples:\n" + examples);
   command
       ->add_option_function<std::string>(
-          "--format", [&format](const std::string& text) { format = format_named(text); },
-          "How to print the answer: text (default), md, csv or json")
+          "--format", [&format, name](const std::string& text) { format = format_named(text, name); },
+          fmt::format("How to print the answer: text (default), md, csv{}",
+                      has_page(name) ? ", json, or html, a page with charts" : " or json"))
       ->option_text("FORMAT");
   return command;
 }

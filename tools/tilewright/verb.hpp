@@ -32,6 +32,10 @@ struct Verb {
   std::function<Result<Outcome>()> run;
 };
 
+/// Throws CLI11's error for a format that `verb` does not have; `formats` are those that it has. Where the format is
+/// html the message names the verbs that print pages.
+[[noreturn]] void refuse_format(const std::string& name, const std::string& verb, const std::string& formats);
+
 /// Declares `tilewright NAME` with its --format option. `example` lines follow the help text.
 CLI::App* declare_verb(CLI::App& app, const std::string& name, const std::string& summary, const std::string& examples,
                        Format& format);
