@@ -38,6 +38,11 @@ inline constexpr double kLaunchUs = 4.0;
 // kernels of a layer. [measured] on an H200: GEMM2 of a Qwen3-30B token takes 6.6 us, 5.4 of it by the other terms.
 inline constexpr double kDependentLaunchUs = 1.2;
 
+// What handing partial sums over costs SM90 stream-K besides the bytes and two trips to memory, us. [measured]: for one
+// token it took 1.0 to 2.5 us longer than whole tiles on GLM-5 and DeepSeek-V3, where its even shares put it 1 to 3 us
+// ahead.
+inline constexpr double kStreamKHandoverUs = 2.5;
+
 // How DRAM time and SM time join: the norm of this order. 1 would be no overlap, infinity a perfect one. [assumed]
 inline constexpr double kOverlapOrder = 4.0;
 

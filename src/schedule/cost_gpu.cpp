@@ -156,9 +156,11 @@ Cost predict_gpu(const Device& device, const GemmProblem& problem, const Schedul
     const double partial = partial_tile_cycles(device, s) * us_per_cycle;
     cost.epilogue_us += std::max(span.partial_tiles - 1.0, 0.0) * partial;
     cost.tail_us += partial + 2.0 * latency_us;
+    if (s.arch == Arch::sm_90 && s.split.kind == SplitKind::stream_k) cost.tail_us += kStreamKHandoverUs;
   }
   cost.sm_us = mainloop + cost.epilogue_us;
-  cost.launch_us = (s.arch == Arch::sm_90 ? kDependentLaunchUs : kLaunchUs) + latency_us + block.longest() * us_per_cycle;
+  cost.launch_us =
+      (s.arch == Arch::sm_90 ? kDependentLaunchUs : kLaunchUs) + latency_us + block.longest() * us_per_cycle;
   if (hopper_arranges(problem, s)) {
     // The tokens are put into tile order first: read once, written once for each of their rows.
     const double bytes = 2.0 * static_cast<double>(problem.k) *

@@ -7,9 +7,10 @@
 
 namespace tilewright::schedule {
 
-// Registers of a consumer thread besides its accumulators: fragments, scales, addresses, the loop. An estimate that
-// lets through what has been seen to run without spills on SM90: 32 accumulators in 112 registers, 128 in 232.
-inline constexpr int kWorkingRegisters = 80;
+// Registers of a consumer thread besides its accumulators: fragments, scales, addresses, the loop. SM90: what the
+// tightest built kernel compiles with, 56 accumulators in 104 registers. SM12x: an estimate.
+inline constexpr int kWorkingRegistersSm90 = 48;
+inline constexpr int kWorkingRegistersSm12x = 80;
 // A ring deeper than this hides nothing more; it bounds the search for tiles of a few bytes.
 inline constexpr int kMostStages = 32;
 // What a producer warp keeps after setmaxnreg, which moves whole multiples of 8.
@@ -17,7 +18,8 @@ inline constexpr int kProducerRegisters = 40;
 
 /// Registers that a consumer thread needs; the estimate above, rounded up to what setmaxnreg can ask for.
 constexpr int registers_needed(const Schedule& s) {
-  return static_cast<int>(round_up(accumulators(s) + kWorkingRegisters, 8));
+  const int working = s.mma == Mma::wgmma_rs_bf16 ? kWorkingRegistersSm90 : kWorkingRegistersSm12x;
+  return static_cast<int>(round_up(accumulators(s) + working, 8));
 }
 
 /// Registers that a consumer thread may have with `ctas_per_sm` blocks resident.

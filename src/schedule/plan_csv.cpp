@@ -50,7 +50,7 @@ std::string render_plan_csv(const Plan& plan, const RenderOptions& options) {
     // Nothing can run: the reason, and as many empty fields as a candidate has after it.
     add_problem(text, plan.device, gemm);
     const char* code = gemm.rejected.empty() ? "none" : to_string(gemm.rejected.front().code);
-    fmt::format_to(Out(text), ",{},,,,,,,,,,,,,,,,,,,,,,,\n", code);
+    fmt::format_to(Out(text), ",{},,,,,,,,,,,,,,,,,,,,,,,,\n", code);
   }
   return text;
 }

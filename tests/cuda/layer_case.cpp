@@ -132,7 +132,7 @@ class Problem {
 LayerOutcome compare(const LayerCase& test, const std::vector<float>& y, const std::vector<double>& reference,
                      const std::vector<double>& magnitudes) {
   constexpr double kHalfStep = 0x1p-9;  // of bf16
-  constexpr double kMovedRounding = 0x1p-10;
+  constexpr double kMovedRounding = 0x1p-8;
   LayerOutcome outcome;
   const auto hidden = static_cast<std::size_t>(test.hidden);
   for (std::size_t t = 0; t < static_cast<std::size_t>(test.tokens); ++t) {

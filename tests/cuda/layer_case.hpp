@@ -29,9 +29,9 @@ struct LayerCase {
 std::vector<LayerCase> shape_cases();
 
 /// `worst` is the largest error in units of what the roundings explain: each slot's output is rounded to bf16 (2^-9 of
-/// it), y too where it is bf16; and where a sum in another order moves an intermediate value to the other side of a
-/// rounding, its channel is a step off, for which 2^-10 of the token's largest sum of magnitudes is more than enough.
-/// Infinite for a value that is not finite.
+/// it), y too where it is bf16; and where a sum in another order or a faster exponential moves an intermediate value
+/// to the other side of a rounding, its channel is a step off: all of them together at most a step, 2^-8, of the
+/// token's largest sum of magnitudes. Infinite for a value that is not finite.
 struct LayerOutcome {
   double worst = 0.0;
   std::string where;

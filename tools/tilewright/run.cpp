@@ -25,8 +25,8 @@ constexpr const char* kExamples =
 // Times a layer on one input after the other; `y` receives the output of the first.
 using Timer = std::function<Result<LayerTiming>(const std::vector<LayerInput>& inputs, std::vector<float>& y)>;
 
-Result<RunRow> run_row(const RunOptions& options, const LoadedLayer& layer, Precision precision, const Timer& time,
-                       int tokens) {
+Result<RunRow> run_row(const RunOptions& options, const LoadedLayer& layer, Backend backend, Precision precision,
+                       const Timer& time, int tokens) {
   Result<std::vector<LayerInput>> inputs = options.input.empty() ? random_inputs(layer, tokens, options.seed)
                                                                  : file_input(layer, options.input, options.seed);
   if (!inputs) return tl::unexpected<Error>(inputs.error());
@@ -39,7 +39,7 @@ Result<RunRow> run_row(const RunOptions& options, const LoadedLayer& layer, Prec
   if (options.verify) {
     TILEWRIGHT_ASSIGN(const auto reference,
                       reference_output(layer.weights, layer.facts.activation, row.precision, first.x, first.routed));
-    row.verification = compare(y, reference, row.tokens, row.precision);
+    row.verification = compare(y, reference, row.tokens, row.precision, backend);
   }
   if (!options.output.empty()) TILEWRIGHT_TRY(write_output(options.output, y, row.tokens));
   return row;
@@ -90,7 +90,7 @@ Result<RunAnswer> run_all(const RunOptions& options, Backend backend, const std:
                                                                  : cpu_timer(options, layer, packed, answer));
     for (const int count : tokens) {
       progress.show(fmt::format("{}, {} tokens", to_string(precision), count));
-      TILEWRIGHT_ASSIGN(RunRow row, run_row(options, layer, precision, time, count));
+      TILEWRIGHT_ASSIGN(RunRow row, run_row(options, layer, backend, precision, time, count));
       answer.rows.push_back(std::move(row));
     }
   }

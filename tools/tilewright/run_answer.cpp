@@ -90,7 +90,8 @@ std::string verification_legend(const RunAnswer& answer) {
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     const Precision precision = answer.rows[i].precision;
     if (i > 0 && precision == answer.rows[i - 1].precision) continue;
-    text += fmt::format("{} {:.2e} for {}", i == 0 ? "" : ",", verification_tolerance(precision), to_string(precision));
+    text += fmt::format("{} {:.2e} for {}", i == 0 ? "" : ",", verification_tolerance(precision, answer.backend),
+                        to_string(precision));
   }
   return text + ".";
 }

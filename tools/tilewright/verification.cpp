@@ -8,12 +8,15 @@
 
 namespace tilewright::cli {
 
-double verification_tolerance(Precision precision) { return precision == Precision::w4a16 ? 0x1p-8 : 0x1p-5; }
+double verification_tolerance(Precision precision, Backend backend) {
+  if (precision == Precision::w4a4) return 0x1p-5;
+  return backend == Backend::cuda ? 0x1p-7 : 0x1p-8;
+}
 
-Verification compare(const std::vector<float>& y, const std::vector<double>& reference, int tokens,
-                     Precision precision) {
+Verification compare(const std::vector<float>& y, const std::vector<double>& reference, int tokens, Precision precision,
+                     Backend backend) {
   Verification result;
-  result.tolerance = verification_tolerance(precision);
+  result.tolerance = verification_tolerance(precision, backend);
   if (tokens == 0) return result;
   const std::size_t hidden = reference.size() / static_cast<std::size_t>(tokens);
   for (int t = 0; t < tokens; ++t) {

@@ -76,7 +76,7 @@ Status check_case(const VerifyCase& test, Precision precision, const std::vector
     }
     TILEWRIGHT_TRY(y);
     TILEWRIGHT_ASSIGN(const auto again, run_layer(test, weights, kernels.second, precision, x, routed));
-    check.numbers = compare(*y, reference, test.tokens, precision);
+    check.numbers = compare(*y, reference, test.tokens, precision, kernels.first.backend);
     check.repeatable = y->empty() || std::memcmp(y->data(), again.data(), y->size() * sizeof(float)) == 0;
     checks.push_back(check);
   }

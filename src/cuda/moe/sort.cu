@@ -20,6 +20,7 @@ using sm90::RowRange;
 
 constexpr unsigned kAll = 0xFFFFFFFFU;
 constexpr int kMostWarps = 32;
+constexpr int kWarpsOfOneBlock = 16;
 constexpr int kMostBlocks = 8;  // the largest cluster that every device schedules
 
 /// Counts of one block in shared memory.
@@ -177,10 +178,11 @@ cudaError_t prepare_sort() {
 }
 
 cudaError_t enqueue_sort(const SortParams& params, bool dependent, cudaStream_t stream) {
-  // A warp for every 64 slots, four at least: they also count and add up the experts.
-  const int wanted = max(4, (params.slots + 63) / 64);
-  const int warps = min(wanted, kMostWarps);
-  const int blocks = wanted > 4 * kMostWarps ? kMostBlocks : 1;
+  // A warp for every 32 slots, as far as there are warps; four at least in a block, where a thread for each expert adds
+  // up its warps' counts. A step of 32 slots takes longer than the blocks' exchange.
+  const int wanted = (params.slots + 31) / 32;
+  const int blocks = wanted > kWarpsOfOneBlock ? kMostBlocks : 1;
+  const int warps = min(max(4, (wanted + blocks - 1) / blocks), kMostWarps);
   return enqueue(sort_slots, params, dim3(static_cast<unsigned>(blocks)), 32 * warps,
                  shared_bytes(warps, params.experts), blocks, dependent, stream);
 }

@@ -32,6 +32,15 @@ constexpr int producer_registers(const Schedule& s) {
   return launch_registers(s) * warps_per_subcore(s) - consumer_registers(s) * (warps_per_subcore(s) - 1);
 }
 
+/// Lanes that arrive for a warp when it lets go of a stage or a tile: one, after __syncwarp. compute-sanitizer's racecheck
+/// does not follow that, and takes what the other lanes have read for unordered; for it, they all arrive
+/// (TILEWRIGHT_RACECHECK).
+#ifdef TILEWRIGHT_EVERY_LANE_ARRIVES
+inline constexpr int kArrivingLanes = 32;
+#else
+inline constexpr int kArrivingLanes = 1;
+#endif
+
 template <Schedule S>
 struct GemmShape {
   static constexpr SharedMemoryPlan kPlan = shared_memory(S);

@@ -31,11 +31,11 @@ __device__ void initialise_barriers(std::uint32_t shared) {
       if constexpr (Shape::kGathers) {
         ptx::barrier_init(shared + Shape::kLanded + i * kBarrierBytes, 32 * kTokenWarps);
       }
-      ptx::barrier_init(shared + Shape::kEmpty + i * kBarrierBytes, S.roles.consumer_warps);
+      ptx::barrier_init(shared + Shape::kEmpty + i * kBarrierBytes, S.roles.consumer_warps * kArrivingLanes);
     }
     for (int i = 0; i < kTileSlots; ++i) {
       ptx::barrier_init(shared + Shape::kSlotFull + i * kBarrierBytes, 1);
-      ptx::barrier_init(shared + Shape::kSlotEmpty + i * kBarrierBytes, S.roles.consumer_warps);
+      ptx::barrier_init(shared + Shape::kSlotEmpty + i * kBarrierBytes, S.roles.consumer_warps * kArrivingLanes);
     }
     ptx::barrier_init_fence();
   }
@@ -106,7 +106,8 @@ __device__ void consume(const GemmParams& params, std::uint32_t shared) {
   const int warpgroup = warp / 4;
   const int thread = static_cast<int>(threadIdx.x) % 128;
   const std::uint32_t weights = shared + Shape::kWeights + warpgroup * Shape::kRunBytes;
-  Consumer<S> consumer{params, shared, {}, thread % 32 == 0, TileEpilogue<S>(params, shared), {}, {}};
+  Consumer<S> consumer{params, shared, {}, kArrivingLanes == 32 || thread % 32 == 0, TileEpilogue<S>(params, shared),
+                       {},     {}};
   ConsumerAddresses& at = consumer.at;
   at.codes = weights + thread * 16;
   at.scales = weights + kSlabCodeBytes + warp % 4 * kWarpScaleBytes + thread % 32 / 4 * 8;
