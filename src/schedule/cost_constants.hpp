@@ -13,11 +13,12 @@ inline constexpr double kSmemBytesPerClk = 128.0;
 
 // Weights a clock and SM that an RS kernel's decoder turns into bf16: the 1,024 of an m64k16 step in 24 cycles.
 // [measured] on an H200 with kDecodeOverlapOrder: a step of 8, 16, 32, 64 and 128 columns takes 26.6, 28.5, 32.9, 40.2
-// and 67 cycles (docs/kernels/sm90.md); the two give 27.3, 27.3, 28.8, 40.0 and 68.4.
+// and 67 cycles (docs/kernels/sm90.md), the norm of 24 and of the wgmma's 13, 13, 16, 32 and 64.
 inline constexpr double kDecodedWeightsPerClk = 1024.0 / 24.0;
 
-// Columns whose wgmma takes as long as the shortest one, 13 cycles an m64k16 step. [measured] likewise
-inline constexpr double kLeastWgmmaColumns = 26.0;
+// Columns whose wgmma takes as long as the shortest one: 13 cycles an m64k16 step, at the share of the peak that power
+// leaves to long ones. [measured] likewise
+inline constexpr double kLeastWgmmaColumns = 20.0;
 
 // What a k-block costs a consumer besides its operands: waiting at barriers, draining the MMA pipe. Cycles, divided by
 // the square root of the stages. SM12x: https://github.com/deepseek-ai/DeepGEMM, branch nv_dev, SM120 cycle model. SM90

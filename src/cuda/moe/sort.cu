@@ -44,49 +44,61 @@ __device__ Run run_of(int slots, int warps, int warp) {
 
 /// Lanes with the same expert, and this lane's place among them.
 struct Peers {
-  int expert;  ///< local; -1: none
   int place;
   int count;
   bool leads;
 };
 
-__device__ Peers match(const SortParams& p, int slot, int end) {
-  Peers peers{-1, 0, 0, false};
-  if (slot < end) {
-    const int expert = p.ids[slot] - p.first_expert;
-    if (expert >= 0 && expert < p.experts) peers.expert = expert;
-  }
-  const unsigned same = __match_any_sync(kAll, peers.expert);
+__device__ Peers match(int expert) {
+  const unsigned same = __match_any_sync(kAll, expert);
   const unsigned lane = threadIdx.x % 32;
-  peers.place = __popc(same & ((1U << lane) - 1U));
-  peers.count = __popc(same);
-  peers.leads = peers.place == 0 && peers.expert >= 0;
-  return peers;
+  const int place = __popc(same & ((1U << lane) - 1U));
+  return {place, __popc(same), place == 0 && expert >= 0};
+}
+
+/// Calls visit(slot, local expert or -1) for 32 slots at a time. Ids of several steps are loaded together: a step is
+/// short beside a load.
+template <typename Visit>
+__device__ void for_each_slot(const SortParams& p, const Run& run, const Visit& visit) {
+  constexpr int kTogether = 4;
+  for (int at = run.begin; at < run.end; at += 32 * kTogether) {
+    const int first = at + static_cast<int>(threadIdx.x) % 32;
+    int experts[kTogether];
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      const int slot = first + 32 * i;
+      const int expert = slot < run.end ? p.ids[slot] - p.first_expert : -1;
+      experts[i] = expert < p.experts ? expert : -1;
+    }
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      if (at + 32 * i < run.end) visit(first + 32 * i, max(experts[i], -1));
+    }
+  }
 }
 
 __device__ void count_run(const SortParams& p, const Run& run, int* counts) {
-  for (int at = run.begin; at < run.end; at += 32) {
-    const Peers peers = match(p, at + static_cast<int>(threadIdx.x) % 32, run.end);
-    if (peers.leads) counts[peers.expert] += peers.count;
+  for_each_slot(p, run, [&](int /*slot*/, int expert) {
+    const Peers peers = match(expert);
+    if (peers.leads) counts[expert] += peers.count;
     __syncwarp();
-  }
+  });
 }
 
 __device__ void place_run(const SortParams& p, const Run& run, const int* first, int* next) {
-  for (int at = run.begin; at < run.end; at += 32) {
-    const int slot = at + static_cast<int>(threadIdx.x) % 32;
-    const Peers peers = match(p, slot, run.end);
-    const int row = peers.expert < 0 ? -1 : first[peers.expert] + next[peers.expert] + peers.place;
+  for_each_slot(p, run, [&](int slot, int expert) {
+    const Peers peers = match(expert);
+    const int row = expert < 0 ? -1 : first[expert] + next[expert] + peers.place;
     __syncwarp();
-    if (peers.leads) next[peers.expert] += peers.count;
+    if (peers.leads) next[expert] += peers.count;
     __syncwarp();
-    if (slot >= run.end) continue;
+    if (slot >= run.end) return;
     p.slot_rows[slot] = row;
-    if (row < 0) continue;
+    if (row < 0) return;
     p.row_source[row] = p.scale_input ? slot : slot / p.top_k;
     p.row_dest[row] = slot;
     p.row_weights[row] = p.scale_input ? 1.0F : p.weights[slot];
-  }
+  });
 }
 
 /// Each warp's counts become the sum of the warps' before it; the block's sums go to of_block.
@@ -108,6 +120,14 @@ __device__ void add_blocks(const SortParams& p, const Counts& counts, int* total
   auto cluster = cooperative_groups::this_cluster();
   const auto rank = static_cast<int>(cluster.block_rank());
   const auto blocks = static_cast<int>(cluster.num_blocks());
+  if (blocks == 1) {
+    for (int e = static_cast<int>(threadIdx.x); e < p.experts; e += static_cast<int>(blockDim.x)) {
+      counts.first[e] = 0;
+      totals[e] = counts.of_block[e];  // this thread's own sum
+    }
+    __syncthreads();
+    return;
+  }
   cluster.sync();
   for (int e = static_cast<int>(threadIdx.x); e < p.experts; e += static_cast<int>(blockDim.x)) {
     int total = 0;
