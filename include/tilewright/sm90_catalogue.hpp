@@ -78,8 +78,8 @@ constexpr Schedule sm90_schedule(const Sm90Tile& tile, Epilogue epilogue) {
 }
 
 /// Columns of the wgmma that multiplies a tile of `rows` tokens: the smallest size that covers them of those that the
-/// kernel has a mainloop for, at most tile_n. Few tokens leave the tensor cores idle whatever the size; many pay for
-/// every padded column. Two warpgroups have registers for a choice of sizes; with three and four, ptxas stops leaving
+/// kernel has a mainloop for, at most tile_n. Every column costs: its sums are read and written at each step. Two
+/// warpgroups have registers for a choice of sizes; with three and four, ptxas stops leaving
 /// wgmmas in flight when there are more.
 constexpr int sm90_wgmma_n(const Schedule& s, int rows) {
   constexpr std::array kTwo = {128, 144, 160, 176, 192, 240};
@@ -91,7 +91,8 @@ constexpr int sm90_wgmma_n(const Schedule& s, int rows) {
     }
     return s.tile_n;
   };
-  if (s.tile_n <= 64) return s.tile_n;
+  if (s.tile_n == 64) return 64;
+  if (s.tile_n < 64) return rows <= s.tile_n - 8 && s.tile_n > 8 ? s.tile_n - 8 : s.tile_n;
   const int warpgroups = s.roles.consumer_warps / 4;
   return warpgroups == 2 ? smallest(kTwo) : warpgroups == 3 ? smallest(kThree) : smallest(kFour);
 }
