@@ -18,8 +18,9 @@ struct Sm90Tile {
 };
 
 /// Few tokens: 256 weight rows, as many stages as fit, K dealt evenly to the blocks; 8 tokens also by whole tiles,
-/// which is faster where the tiles come out even. Many tokens: 128 rows, so that a thread has registers for 240 tokens.
-/// How each came about: docs/kernels/sm90.md.
+/// which is faster where the tiles come out even. Many tokens: two warpgroups have registers for 240, three for 176,
+/// four for 112; more rows ask less of L2, more tokens pad less and decode less. How each came about:
+/// docs/kernels/sm90.md.
 inline constexpr std::array kSm90Tiles = {
     Sm90Tile{256, 8, 256, 5, SplitKind::none},      Sm90Tile{256, 8, 256, 5, SplitKind::stream_k},
     Sm90Tile{256, 16, 256, 4, SplitKind::stream_k}, Sm90Tile{256, 24, 256, 4, SplitKind::stream_k},
