@@ -80,4 +80,28 @@ Status check_routing(const Routing& routing, int experts) {
   return {};
 }
 
+Status check_slots(const RoutedTokens& routed, int experts) {
+  const auto slots = static_cast<std::size_t>(routed.tokens) * static_cast<std::size_t>(routed.top_k);
+  if (routed.ids.size() != slots || routed.weights.size() != slots) {
+    return fail(ErrorCode::mismatch,
+                fmt::format("{} ids and {} weights for {} tokens x top-{}", routed.ids.size(), routed.weights.size(),
+                            routed.tokens, routed.top_k),
+                "give one id and one weight a slot, with id -1 for slots to ignore");
+  }
+  for (std::size_t i = 0; i < slots; ++i) {
+    if (routed.ids[i] < -1 || routed.ids[i] >= experts) {
+      return fail(ErrorCode::invalid_argument,
+                  fmt::format("token {} slot {} has expert id {}, outside -1 to {}", i / routed.top_k, i % routed.top_k,
+                              routed.ids[i], experts - 1),
+                  "use global expert ids");
+    }
+    if (routed.ids[i] >= 0 && !std::isfinite(routed.weights[i])) {
+      return fail(ErrorCode::invalid_argument,
+                  fmt::format("token {} slot {} has weight {}", i / routed.top_k, i % routed.top_k, routed.weights[i]),
+                  "check the router: weights must be finite");
+    }
+  }
+  return {};
+}
+
 }  // namespace tilewright

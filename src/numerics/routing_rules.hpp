@@ -15,4 +15,8 @@ inline constexpr float kRenormalizeEpsilon = 1e-20F;
 /// Whether a routing makes sense for this many experts: an error names the setting that contradicts another.
 Status check_routing(const Routing& routing, int experts);
 
+/// Whether given experts and weights can be run: one id and one weight a slot, ids from -1 to `experts` - 1, finite
+/// weights where there is an expert. An error names token and slot.
+Status check_slots(const RoutedTokens& routed, int experts);
+
 }  // namespace tilewright

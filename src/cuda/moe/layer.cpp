@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -97,26 +95,6 @@ Schedule gathering(Schedule schedule) {
   return schedule;
 }
 
-/// Ids and weights of a host batch, as MoeLayer::run checks them.
-Status check_routed(const RoutedTokens& routed, int global_experts) {
-  const std::size_t slots = static_cast<std::size_t>(routed.tokens) * static_cast<std::size_t>(routed.top_k);
-  if (routed.ids.size() != slots || routed.weights.size() != slots) {
-    return fail(ErrorCode::mismatch,
-                fmt::format("{} ids and {} weights for {} tokens x top-{}", routed.ids.size(), routed.weights.size(),
-                            routed.tokens, routed.top_k),
-                "give one id and one weight a slot, with id -1 for slots to ignore");
-  }
-  for (std::size_t i = 0; i < slots; ++i) {
-    const std::int32_t id = routed.ids[i];
-    if (id >= -1 && id < global_experts && (id < 0 || std::isfinite(routed.weights[i]))) continue;
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("token {} slot {} has expert id {} with weight {}", i / routed.top_k, i % routed.top_k, id,
-                            routed.weights[i]),
-                fmt::format("use global expert ids from -1 to {} and finite weights", global_experts - 1));
-  }
-  return {};
-}
-
 }  // namespace
 
 CudaLayer::CudaLayer(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -177,7 +155,7 @@ Status CudaLayer::run(const CudaBatch& batch, const LayerSchedules& schedules, v
 }
 
 Status CudaLayer::run_host(const bf16* x, const RoutedTokens& routed, float* y) {
-  TILEWRIGHT_TRY(check_routed(routed, state_->parts.shape.global_experts));
+  TILEWRIGHT_TRY(check_slots(routed, state_->parts.shape.global_experts));
   if (routed.tokens == 0) return {};
   const auto round = [](std::int64_t bytes) { return (bytes + 255) / 256 * 256; };
   const std::int64_t values = std::int64_t{routed.tokens} * state_->info.hidden;
