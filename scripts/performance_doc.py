@@ -41,6 +41,8 @@ COLUMNS = [
     ("share", "bound_share", lambda v: f"{100 * v:.0f} %"),
     ("share", "share", lambda v: f"{100 * v:.0f} %"),
     ("schedule", "schedule", str),
+    ("planner's choice, µs", "chosen_us", lambda v: f"{v:.0f}" if v >= 100 else f"{v:.1f}"),
+    ("predicted, µs", "predicted_us", lambda v: f"{v:.0f}" if v >= 100 else f"{v:.1f}"),
     ("gemm1", "gemm1", str),
     ("gemm2", "gemm2", str),
 ]
@@ -81,6 +83,21 @@ def facts_of(context):
     return "\n".join(f"- {line}" for line in lines)
 
 
+def quality_of(result):
+    """How near the planner's choices and times were, where the run compared them."""
+    lines = []
+    for key, name in (("all", "All"), ("held_out", "Models that no constant of the cost model was taken from")):
+        if key not in result:
+            continue
+        q = result[key]
+        lines.append(
+            f"- {name}, {q['shapes']} GEMMs: the planner's choice over the fastest kernel {q['regret_geomean']:.3f} (geometric mean), "
+            f"{q['regret_p95']:.3f} (95th percentile), {q['regret_worst']:.3f} (worst); predicted times off by {100 * q['time_mape']:.1f} % "
+            f"on average, {100 * q['time_p90']:.0f} % at the 90th percentile."
+        )
+    return "".join("\n" + line for line in lines)
+
+
 def section(machine, path):
     result = load(path)
     title = f"## {machine}: {path.stem}"
@@ -88,7 +105,7 @@ def section(machine, path):
     head = "| " + " | ".join(name for name, _, _ in columns) + " |"
     rule = "|" + "|".join("---" if show is str else "---:" for _, _, show in columns) + "|"
     rows = "\n".join(row_of(row, columns) for row in result["results"])
-    return f"{title}\n\n{facts_of(result['context'])}\n\n{head}\n{rule}\n{rows}\n"
+    return f"{title}\n\n{facts_of(result['context'])}{quality_of(result)}\n\n{head}\n{rule}\n{rows}\n"
 
 
 def page():

@@ -1,25 +1,17 @@
-// Times every built SM90 kernel that suits a row of the table, and prints the fastest of each as JSON.
+// Times every built SM90 kernel that suits a row of the table; prints the fastest of each, the planner's choice and
+// what it predicted, as JSON.
 //
 //   cuda_gemm_bench [--gemm 1|2] [--tokens N] [--tile-n N] [MODEL...]   glm5, qwen3, dsv3, gptoss; all without one
 //
-// Conditions: a CUDA graph of several launches, each with another routing (every token picks top_k experts at random)
-// and one of two copies of the weights, so that weights come from HBM; the median of 9 replays over the launches. A
-// launch may start while the one before it drains, as in a layer. A GEMM1 that takes its tokens in tile order is timed
-// with the kernel that puts them there.
-// Weights are random codes under random scales, activations random, never zeros.
+// Conditions: gemm_timer.hpp. `held_out` sums up the models that no constant of the cost model was taken from.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <numeric>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "cuda/device.hpp"
-#include "cuda/device_memory.hpp"
-#include "cuda/moe/moe_kernels.hpp"
-#include "cuda/sm90/grouped_gemm.hpp"
-#include "cuda/sm90/weight_order.hpp"
+#include "gemm_timer.hpp"
+#include "plan_quality.hpp"
 
 namespace {
 
@@ -27,248 +19,11 @@ using namespace tilewright;
 using namespace tilewright::cuda;
 using sm90::BuiltGemm;
 
-struct Model {
-  const char* name;
-  int hidden;
-  int intermediate;
-  int experts;
-  int top_k;
-};
-
-constexpr Model kModels[] = {{"glm5", 6144, 2048, 32, 8},
-                             {"qwen3", 2048, 768, 128, 8},
-                             {"dsv3", 7168, 2048, 32, 8},
-                             {"gptoss", 2880, 2880, 128, 4}};
+constexpr BenchModel kModels[] = {{"glm5", 6144, 2048, 32, 8},
+                                  {"qwen3", 2048, 768, 128, 8},
+                                  {"dsv3", 7168, 2048, 32, 8},
+                                  {"gptoss", 2880, 2880, 128, 4}};
 constexpr int kTokenCounts[] = {1, 8, 32, 64, 128, 512, 2048, 8192};
-constexpr int kCopies = 2;
-
-/// Random slabs: any codes, scales of 1/8 to 4.
-std::vector<std::uint32_t> random_matrix(std::int64_t bytes) {
-  std::mt19937 random(7);
-  std::vector<std::uint32_t> words(static_cast<std::size_t>(bytes / 4));
-  constexpr std::size_t kSlabWords = sm90::kSlabBytes / 4;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const auto bits = static_cast<std::uint32_t>(random());
-    words[i] = bits;
-    if (i % kSlabWords < sm90::kSlabCodeBytes / 4) continue;
-    words[i] = 0;
-    for (int j = 0; j < 4; ++j) words[i] |= sm90::place_scale(0x40 + (bits >> (8 * j) & 31U), j % 2, j / 2);
-  }
-  return words;
-}
-
-DeviceMemory random_rows(std::int64_t values) {
-  std::mt19937 random(9);
-  std::vector<std::uint16_t> block(std::size_t{1} << 20U);
-  for (auto& bits : block) bits = static_cast<std::uint16_t>((random() & 0x807FU) | (0x3E80U + (random() & 0x0180U)));
-  DeviceMemory rows(values * 2);
-  for (std::int64_t at = 0; at < values; at += static_cast<std::int64_t>(block.size())) {
-    const auto count = std::min<std::int64_t>(values - at, static_cast<std::int64_t>(block.size()));
-    require(cudaMemcpy(rows.as<std::uint16_t>() + at, block.data(), static_cast<std::size_t>(count) * 2,
-                       cudaMemcpyHostToDevice));
-  }
-  return rows;
-}
-
-struct Routed {
-  std::vector<sm90::RowRange> ranges;
-  std::vector<std::int32_t> sources;    ///< token of each grouped row
-  std::vector<std::int32_t> slots;      ///< slot of each grouped row
-  std::vector<std::int32_t> slot_rows;  ///< grouped row of each slot
-  int active = 0;
-};
-
-Routed route(const Model& model, int tokens, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<std::vector<std::int32_t>> slots(static_cast<std::size_t>(model.experts));
-  std::vector<int> ids(static_cast<std::size_t>(model.experts));
-  std::iota(ids.begin(), ids.end(), 0);
-  for (int t = 0; t < tokens; ++t) {
-    for (int j = 0; j < model.top_k; ++j) {
-      std::swap(ids[j], ids[j + static_cast<int>(random() % static_cast<unsigned>(model.experts - j))]);
-      slots[ids[j]].push_back(t * model.top_k + j);
-    }
-  }
-  Routed routed;
-  routed.slot_rows.resize(static_cast<std::size_t>(tokens) * model.top_k);
-  for (const auto& of_expert : slots) {
-    routed.active += of_expert.empty() ? 0 : 1;
-    const auto begin = static_cast<std::int32_t>(routed.slots.size());
-    routed.ranges.push_back({begin, static_cast<std::int32_t>(of_expert.size())});
-    for (const std::int32_t slot : of_expert) {
-      routed.slot_rows[slot] = static_cast<std::int32_t>(routed.slots.size());
-      routed.slots.push_back(slot);
-      routed.sources.push_back(slot / model.top_k);
-    }
-    routed.slots.resize((routed.slots.size() + 7) / 8 * 8, 0);
-    routed.sources.resize(routed.slots.size(), 0);
-  }
-  return routed;
-}
-
-struct Timing {
-  double us = 0.0;
-  double spread = 0.0;
-  double weight_GBps = 0.0;
-  double tflops = 0.0;
-};
-
-class GemmBench {
- public:
-  GemmBench(const Model& model, bool first, int sm_count, int only_n)
-      : model_(model),
-        only_n_(only_n),
-        first_(first),
-        sm_count_(sm_count),
-        n_(first ? 2 * model.intermediate : model.hidden),
-        k_(first ? model.hidden : model.intermediate),
-        expert_bytes_(sm90::matrix_bytes(n_, k_)),
-        weights_(expert_bytes_ * model.experts * kCopies),
-        scales_(std::vector<float>(static_cast<std::size_t>(2 * model.experts), 0.01F * sm90::kWeightUnbias)) {
-    const auto words = random_matrix(expert_bytes_);
-    for (std::int64_t at = 0; at < weights_.bytes(); at += expert_bytes_) {
-      require(cudaMemcpy(weights_.as<std::uint8_t>() + at, words.data(), words.size() * 4, cudaMemcpyHostToDevice));
-    }
-  }
-
-  [[nodiscard]] bool suits(const BuiltGemm& gemm, int tokens) const {
-    if (gemm.schedule.epilogue != (first_ ? Epilogue::gated_bf16 : Epilogue::finalize)) return false;
-    const double rows = static_cast<double>(tokens) * model_.top_k / model_.experts;
-    const int n = gemm.schedule.tile_n;
-    return (n >= 0.8 * rows || n >= 112) && (n == 8 || n <= 4 * rows + 16) && (only_n_ == 0 || n == only_n_);
-  }
-
-  Timing time(const BuiltGemm& gemm, int tokens) {
-    const std::int64_t rows = std::int64_t{tokens} * model_.top_k;
-    const int launches = tokens >= 2048 ? 4 : tokens >= 512 ? 8 : 16;
-    const int blocks = sm90::launch_blocks(gemm.schedule, sm_count_);
-    const int channels = first_ ? n_ / 2 : n_;
-    const std::int64_t grouped = sm90::grouped_rows(rows, model_.experts);
-    const bool arranges = first_ && gemm.schedule.token_load == TokenLoad::tile_order;
-    const DeviceMemory x = random_rows(first_ ? tokens * std::int64_t{k_} : sm90::tile_order_bytes(grouped, k_) / 2);
-    const DeviceMemory tiles(arranges ? sm90::tile_order_bytes(grouped, k_) : 0);
-    const DeviceMemory y(first_ ? sm90::tile_order_bytes(grouped, channels) : rows * channels * 2);
-    const DeviceMemory partials(sm90::partial_bytes(gemm.schedule, blocks));
-    const DeviceMemory flags(sm90::flag_bytes(gemm.schedule, blocks));
-    flags.fill(0);
-    const DeviceMemory row_weights(std::vector<float>(static_cast<std::size_t>(grouped), 0.3F));
-    std::vector<DeviceMemory> tables;
-    std::vector<sm90::GemmParams> params;
-    std::vector<ArrangeParams> arrangements;
-    double active = 0.0;
-    for (int i = 0; i < launches; ++i) {
-      const Routed routed = route(model_, tokens, static_cast<unsigned>(7 * i + tokens));
-      active += routed.active;
-      sm90::GemmParams p;
-      p.weights = weights_.as<std::uint8_t>() + expert_bytes_ * model_.experts * (i % kCopies);
-      p.expert_stride = expert_bytes_;
-      p.row_scales = scales_.as<float>();
-      p.x = arranges ? tiles.as<void>() : x.as<void>();
-      p.x_stride = k_;
-      p.group_rows = grouped;
-      p.ranges_ready = 1;
-      tables.emplace_back(routed.ranges);
-      p.row_ranges = tables.back().as<sm90::RowRange>();
-      tables.emplace_back(first_ ? routed.sources : routed.slots);
-      (first_ ? p.row_source : p.row_dest) = tables.back().as<std::int32_t>();
-      if (arranges) {
-        tables.emplace_back(routed.slot_rows);
-        arrangements.push_back({x.as<void>(), tokens, model_.top_k, k_, model_.experts,
-                                tables.back().as<std::int32_t>(), p.row_ranges, grouped, tiles.as<void>()});
-      }
-      p.row_weights = row_weights.as<float>();
-      p.y = y.as<void>();
-      p.y_stride = channels;
-      p.experts = model_.experts;
-      p.weight_rows = n_;
-      p.k = k_;
-      p.gated = sm90::gated_formula({ActivationKind::silu_gated, 0.0F});
-      p.partials = partials.as<float>();
-      p.flags = flags.as<unsigned>();
-      params.push_back(p);
-    }
-    const std::vector<double> times = replay(gemm, params, arrangements, rows, blocks);
-    Timing timing;
-    timing.us = times[times.size() / 2];
-    timing.spread = (times[times.size() - 2] - times[1]) / timing.us;
-    timing.weight_GBps = active / launches * static_cast<double>(n_) * k_ * 0.5625 / timing.us * 1e-3;
-    timing.tflops = 2.0 * static_cast<double>(rows) * n_ * k_ / timing.us * 1e-6;
-    return timing;
-  }
-
- private:
-  static std::vector<double> replay(const BuiltGemm& gemm, const std::vector<sm90::GemmParams>& params,
-                                    const std::vector<ArrangeParams>& arrangements, std::int64_t rows, int blocks) {
-    require(gemm.prepare());
-    cudaStream_t stream = nullptr;
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t instance = nullptr;
-    cudaEvent_t begin = nullptr;
-    cudaEvent_t end = nullptr;
-    require(cudaStreamCreate(&stream));
-    require(cudaEventCreate(&begin));
-    require(cudaEventCreate(&end));
-    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    for (std::size_t i = 0; i < params.size(); ++i) {
-      if (!arrangements.empty()) require(enqueue_arrange(arrangements[i], stream));
-      const Status status = sm90::launch_gemm(gemm, params[i], rows, blocks, true, stream);
-      if (!status) throw std::runtime_error(status.error().message());
-    }
-    require(cudaStreamEndCapture(stream, &graph));
-    require(cudaGraphInstantiate(&instance, graph, 0));
-    std::vector<double> times;
-    for (int i = 0; i < 11; ++i) {
-      require(cudaEventRecord(begin, stream));
-      require(cudaGraphLaunch(instance, stream));
-      require(cudaEventRecord(end, stream));
-      require(cudaStreamSynchronize(stream));
-      float ms = 0.0F;
-      require(cudaEventElapsedTime(&ms, begin, end));
-      if (i >= 2) times.push_back(1e3 * static_cast<double>(ms) / static_cast<double>(params.size()));  // 2 warm up
-    }
-    require(cudaGraphExecDestroy(instance));
-    require(cudaGraphDestroy(graph));
-    require(cudaEventDestroy(begin));
-    require(cudaEventDestroy(end));
-    require(cudaStreamDestroy(stream));
-    std::sort(times.begin(), times.end());
-    return times;
-  }
-
-  Model model_;
-  int only_n_;
-  bool first_;
-  int sm_count_;
-  int n_;
-  int k_;
-  std::int64_t expert_bytes_;
-  DeviceMemory weights_;
-  DeviceMemory scales_;
-};
-
-/// GB/s of a device-to-device copy of 2 GiB, bytes read and written.
-double copy_GBps() {
-  const DeviceMemory from(std::int64_t{1} << 31U);
-  const DeviceMemory to(std::int64_t{1} << 31U);
-  from.fill(1);
-  cudaEvent_t begin = nullptr;
-  cudaEvent_t end = nullptr;
-  require(cudaEventCreate(&begin));
-  require(cudaEventCreate(&end));
-  float best = 1e9F;
-  for (int i = 0; i < 5; ++i) {
-    require(cudaEventRecord(begin));
-    require(cudaMemcpyAsync(to.as<void>(), from.as<void>(), static_cast<std::size_t>(from.bytes()),
-                            cudaMemcpyDeviceToDevice));
-    require(cudaEventRecord(end));
-    require(cudaDeviceSynchronize());
-    float ms = 0.0F;
-    require(cudaEventElapsedTime(&ms, begin, end));
-    best = std::min(best, ms);
-  }
-  return 2.0 * static_cast<double>(from.bytes()) / static_cast<double>(best) * 1e-6;
-}
-
 /// What to time; 0 and an empty list are everything.
 struct Selection {
   int gemm = 0;
@@ -276,7 +31,7 @@ struct Selection {
   int tile_n = 0;
   std::vector<std::string> models;
 
-  [[nodiscard]] bool has(const Model& model) const {
+  [[nodiscard]] bool has(const BenchModel& model) const {
     return models.empty() || std::find(models.begin(), models.end(), model.name) != models.end();
   }
 };
@@ -297,6 +52,54 @@ Selection selection_of(const std::vector<std::string>& arguments) {
   return selection;
 }
 
+bool held_out(const std::string& model) { return model == "dsv3" || model == "gptoss"; }
+
+/// All kernels of one problem.
+struct Measured {
+  Timing fastest;
+  const BuiltGemm* gemm = nullptr;
+  Choice choice;  ///< without a time where the planner's choice was not measured
+};
+
+Measured measure(GemmTimer& timer, const GpuInfo& gpu, const BenchModel& model, bool first, int tokens, int tile_n) {
+  const Candidate plan = planned(gpu, model, first, tokens);
+  Measured measured;
+  measured.choice.model = model.name;
+  measured.choice.predicted_us = plan.cost.predicted_us;
+  for (const BuiltGemm& gemm : sm90::built_gemms()) {
+    const bool chosen = gemm.schedule == plan.schedule;
+    if (!chosen && !timer.suits(gemm.schedule, tokens)) continue;
+    if (tile_n != 0 && gemm.schedule.tile_n != tile_n) continue;
+    const Timing timing = timer.time(gemm, tokens);
+    std::fprintf(stderr, "%s %s T=%d %s: %.1f us\n", model.name, first ? "gemm1" : "gemm2", tokens,
+                 describe(gemm.schedule).c_str(), timing.us);
+    if (chosen) measured.choice.chosen_us = timing.us;
+    if (measured.gemm != nullptr && timing.us >= measured.fastest.us) continue;
+    measured.fastest = timing;
+    measured.gemm = &gemm;
+  }
+  measured.choice.fastest_us = measured.fastest.us;
+  return measured;
+}
+
+void print_row(const Measured& m, const BenchModel& model, bool first, int tokens, const char* separator) {
+  std::printf(
+      "%s    {\"model\": \"%s\", \"gemm\": \"%s\", \"tokens\": %d, \"precision\": \"w4a16\", \"us\": %.2f, "
+      "\"spread\": %.4f, \"weight_GBps\": %.1f, \"tflops\": %.1f, \"schedule\": \"%s\", \"split\": \"%s\", "
+      "\"chosen_us\": %.2f, \"predicted_us\": %.2f}",
+      separator, model.name, first ? "gemm1" : "gemm2", tokens, m.fastest.us, m.fastest.spread, m.fastest.weight_GBps,
+      m.fastest.tflops, describe(m.gemm->schedule).c_str(), to_string(m.gemm->schedule.split.kind), m.choice.chosen_us,
+      m.choice.predicted_us);
+}
+
+void print_quality(const char* name, const std::vector<Choice>& choices) {
+  const Quality q = quality_of(choices);
+  std::printf(
+      ",\n  \"%s\": {\"shapes\": %d, \"regret_geomean\": %.4f, \"regret_p95\": %.4f, \"regret_worst\": %.4f, "
+      "\"top1\": %.3f, \"time_mape\": %.4f, \"time_p90\": %.4f}",
+      name, q.problems, q.regret_geomean, q.regret_p95, q.regret_worst, q.top1, q.time_mape, q.time_p90);
+}
+
 int run(const Selection& selection) {
   const auto gpu = current_sm90();
   if (!gpu) {
@@ -309,35 +112,30 @@ int run(const Selection& selection) {
       "median of 9 replays\"},\n  \"results\": [",
       gpu->name.c_str(), gpu->sm_count, copy_GBps());
   const char* separator = "\n";
-  for (const Model& model : kModels) {
+  std::vector<Choice> all;
+  for (const BenchModel& model : kModels) {
     if (!selection.has(model)) continue;
     for (const bool first : {true, false}) {
       if (selection.gemm != 0 && selection.gemm != (first ? 1 : 2)) continue;
-      GemmBench bench(model, first, gpu->sm_count, selection.tile_n);
+      GemmTimer timer(model, first, gpu->sm_count);
       for (const int tokens : kTokenCounts) {
         if (selection.tokens != 0 && selection.tokens != tokens) continue;
-        Timing best;
-        const BuiltGemm* fastest = nullptr;
-        for (const BuiltGemm& gemm : sm90::built_gemms()) {
-          if (!bench.suits(gemm, tokens)) continue;
-          const Timing timing = bench.time(gemm, tokens);
-          std::fprintf(stderr, "%s %s T=%d %s: %.1f us\n", model.name, first ? "gemm1" : "gemm2", tokens,
-                       describe(gemm.schedule).c_str(), timing.us);
-          if (fastest != nullptr && timing.us >= best.us) continue;
-          best = timing;
-          fastest = &gemm;
-        }
-        if (fastest == nullptr) continue;
-        std::printf(
-            "%s    {\"model\": \"%s\", \"gemm\": \"%s\", \"tokens\": %d, \"precision\": \"w4a16\", \"us\": %.2f, "
-            "\"spread\": %.4f, \"weight_GBps\": %.1f, \"tflops\": %.1f, \"schedule\": \"%s\", \"split\": \"%s\"}",
-            separator, model.name, first ? "gemm1" : "gemm2", tokens, best.us, best.spread, best.weight_GBps,
-            best.tflops, describe(fastest->schedule).c_str(), to_string(fastest->schedule.split.kind));
+        const Measured measured = measure(timer, *gpu, model, first, tokens, selection.tile_n);
+        if (measured.gemm == nullptr) continue;
+        print_row(measured, model, first, tokens, separator);
         separator = ",\n";
+        if (measured.choice.chosen_us > 0.0) all.push_back(measured.choice);
       }
     }
   }
-  std::printf("\n  ]\n}\n");
+  std::vector<Choice> others;
+  for (const Choice& choice : all) {
+    if (held_out(choice.model)) others.push_back(choice);
+  }
+  std::printf("\n  ]");
+  print_quality("all", all);
+  print_quality("held_out", others);
+  std::printf("\n}\n");
   return 0;
 }
 

@@ -13,10 +13,10 @@ namespace {
 constexpr int kRungs[] = {1,   2,   3,   4,   6,   8,   12,  16,  24,  32,   48,   64,   80,   96,   112,  128,
                           160, 192, 224, 256, 320, 384, 448, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192, 16384};
 
-Result<Schedule> plan_one(const Device& device, const GemmProblem& problem) {
+Result<Candidate> plan_one(const Device& device, const GemmProblem& problem) {
   TILEWRIGHT_ASSIGN(const Plan plan, tilewright::plan(device, problem));
   const GemmPlan& gemm = plan.plans.front();
-  if (gemm.chosen() != nullptr) return gemm.chosen()->schedule;
+  if (gemm.chosen() != nullptr) return *gemm.chosen();
   const std::string why = gemm.rejected.empty() ? "no schedule runs it" : gemm.rejected.front().message;
   return fail(ErrorCode::unsupported, why, "run on the CPU backend");
 }
@@ -31,27 +31,32 @@ Result<Device> planned_device(const GpuInfo& gpu) {
 
 }  // namespace
 
-Result<ScheduleLadder> ScheduleLadder::plan(const GpuInfo& gpu, const LayerShape& shape) {
+Result<LayerPlan> plan_layer(const GpuInfo& gpu, const LayerShape& shape, int tokens) {
   TILEWRIGHT_ASSIGN(const Device device, planned_device(gpu));
+  GemmProblem gemm1;
+  gemm1.gemm = GemmId::gemm1;
+  gemm1.n = shape.gated ? 2 * shape.intermediate : shape.intermediate;
+  gemm1.k = shape.hidden;
+  TILEWRIGHT_ASSIGN(gemm1.rows, expected_rows(tokens, shape.top_k, shape.global_experts, shape.experts));
+  gemm1.tokens = tokens;
+  gemm1.precision = Precision::w4a16;
+  gemm1.epilogue = shape.gated ? Epilogue::gated_bf16 : Epilogue::act_bf16;
+  GemmProblem gemm2 = gemm1;
+  gemm2.gemm = GemmId::gemm2;
+  gemm2.n = shape.hidden;
+  gemm2.k = shape.intermediate;
+  gemm2.epilogue = Epilogue::finalize;
+  LayerPlan plan;
+  TILEWRIGHT_ASSIGN(plan.gemm1, plan_one(device, gemm1));
+  TILEWRIGHT_ASSIGN(plan.gemm2, plan_one(device, gemm2));
+  return plan;
+}
+
+Result<ScheduleLadder> ScheduleLadder::plan(const GpuInfo& gpu, const LayerShape& shape) {
   ScheduleLadder ladder;
   for (const int tokens : kRungs) {
-    GemmProblem gemm1;
-    gemm1.gemm = GemmId::gemm1;
-    gemm1.n = shape.gated ? 2 * shape.intermediate : shape.intermediate;
-    gemm1.k = shape.hidden;
-    TILEWRIGHT_ASSIGN(gemm1.rows, expected_rows(tokens, shape.top_k, shape.global_experts, shape.experts));
-    gemm1.tokens = tokens;
-    gemm1.precision = Precision::w4a16;
-    gemm1.epilogue = shape.gated ? Epilogue::gated_bf16 : Epilogue::act_bf16;
-    GemmProblem gemm2 = gemm1;
-    gemm2.gemm = GemmId::gemm2;
-    gemm2.n = shape.hidden;
-    gemm2.k = shape.intermediate;
-    gemm2.epilogue = Epilogue::finalize;
-    Rung rung{tokens, {}};
-    TILEWRIGHT_ASSIGN(rung.schedules.gemm1, plan_one(device, gemm1));
-    TILEWRIGHT_ASSIGN(rung.schedules.gemm2, plan_one(device, gemm2));
-    ladder.rungs_.push_back(rung);
+    TILEWRIGHT_ASSIGN(const LayerPlan plan, plan_layer(gpu, shape, tokens));
+    ladder.rungs_.push_back({tokens, {plan.gemm1.schedule, plan.gemm2.schedule}});
   }
   return ladder;
 }

@@ -7,6 +7,7 @@
 #include "cuda/device.hpp"
 #include "tilewright/activation.hpp"
 #include "tilewright/cuda_layer.hpp"
+#include "tilewright/planner.hpp"
 #include "tilewright/result.hpp"
 
 namespace tilewright::cuda {
@@ -19,6 +20,13 @@ struct LayerShape {
   std::int64_t intermediate = 0;
   bool gated = true;
 };
+
+/// Both GEMMs as the planner chooses them for `tokens` tokens on this GPU, with what it predicts.
+struct LayerPlan {
+  Candidate gemm1;
+  Candidate gemm2;
+};
+Result<LayerPlan> plan_layer(const GpuInfo& gpu, const LayerShape& shape, int tokens);
 
 class ScheduleLadder {
  public:
