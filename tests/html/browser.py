@@ -5,6 +5,7 @@ import re
 import shutil
 import struct
 import subprocess
+import tempfile
 import zlib
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome-headless-shell")
@@ -64,6 +65,18 @@ all();
 def find():
     """A browser's path, or None."""
     return next((path for path in map(shutil.which, NAMES) if path), None)
+
+
+def why_not(path):
+    """What keeps the browser from showing an empty page here (a container's limits, say); None where it does."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            dom, _ = Browser(path, folder).dump("empty", "<!DOCTYPE html><p>here</p>")
+        except subprocess.CalledProcessError as error:
+            return error.stderr.decode(errors="replace").strip().splitlines()[-1:] or f"exit code {error.returncode}"
+        except (subprocess.TimeoutExpired, OSError) as error:
+            return str(error)
+    return None if "<p>here</p>" in dom else "it prints no page"
 
 
 class Browser:

@@ -90,4 +90,8 @@ if __name__ == "__main__":
     if not InABrowser.path:
         print("skipped: no chromium")
         sys.exit(77)
+    refusal = browser.why_not(InABrowser.path)
+    if refusal:
+        print(f"skipped: {InABrowser.path} does not run on this machine: {refusal}")
+        sys.exit(77)
     unittest.main()
