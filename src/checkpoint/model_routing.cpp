@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "checkpoint/config_json.hpp"
+#include "numerics/routing_rules.hpp"
 
 namespace tilewright {
 namespace {
@@ -26,7 +27,7 @@ Result<Scoring> read_scoring(const Json& config, const ModelFamily* family) {
         "add scoring_func and norm_topk_prob to config.json");
   }
   for (const Scoring scoring : kScorings) {
-    if (name == scoring_func_name(scoring)) return scoring;
+    if (name == to_string(scoring)) return scoring;
   }
   return fail(ErrorCode::unsupported, fmt::format("scoring_func \"{}\" is not supported", name),
               "supported are softmax, sigmoid and sqrtsoftplus");
@@ -82,25 +83,12 @@ Result<Routing> read_routing(const Json& config, const ModelFamily* family, int 
   routing.scaling_factor = factor.value_or(1.0F);
   TILEWRIGHT_TRY(read_groups(config, experts, routing));
   TILEWRIGHT_ASSIGN(routing.selection_bias, read_selection_bias(config, family));
-  const bool biased = routing.scoring == Scoring::sigmoid || routing.scoring == Scoring::sqrtsoftplus;
-  if (routing.selection_bias && !biased) {
-    return fail(
-        ErrorCode::unsupported,
-        fmt::format("scoring_func {} with a selection bias is not supported", scoring_func_name(routing.scoring)),
-        "route in the caller and give expert ids and weights");
+  if (routing.selection_bias && !scores_alone(routing.scoring)) {
+    return fail(ErrorCode::unsupported,
+                fmt::format("scoring_func {} with a selection bias is not supported", to_string(routing.scoring)),
+                "route in the caller and give expert ids and weights");
   }
   return routing;
-}
-
-const char* scoring_func_name(Scoring scoring) {
-  switch (scoring) {
-    case Scoring::softmax: return "softmax";
-    case Scoring::softmax_topk: return "softmax_topk";
-    case Scoring::sigmoid: return "sigmoid";
-    case Scoring::sqrtsoftplus: return "sqrtsoftplus";
-    case Scoring::sigmoid_on_input: return "sigmoid_on_input";
-  }
-  return "softmax";
 }
 
 }  // namespace tilewright

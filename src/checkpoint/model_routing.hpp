@@ -12,7 +12,4 @@ namespace tilewright {
 /// Top-k, scoring, groups and scaling. `family` may be null; then the config must name its scoring_func.
 Result<Routing> read_routing(const nlohmann::json& config, const ModelFamily* family, int experts);
 
-/// The scoring_func that read_routing reads back as `scoring`.
-const char* scoring_func_name(Scoring scoring);
-
 }  // namespace tilewright

@@ -213,7 +213,7 @@ class SyntheticWriter {
                              {"num_hidden_layers", layers_},
                              {"n_shared_experts", facts_.shared_experts},
                              {"num_experts_per_tok", routing.top_k},
-                             {"scoring_func", scoring_func_name(routing.scoring)},
+                             {"scoring_func", to_string(routing.scoring)},
                              {"norm_topk_prob", routing.renormalize},
                              {"routed_scaling_factor", routing.scaling_factor},
                              {"n_group", routing.groups},
