@@ -121,7 +121,7 @@ Makespan makespan(const Device& device, const Schedule& s, double tiles, double 
 }
 
 // Whether GEMM1 needs its tokens in an order that no kernel before it leaves them in.
-bool hopper_arranges(const GemmProblem& problem, const Schedule& s) {
+bool arranges_tokens(const GemmProblem& problem, const Schedule& s) {
   return s.arch == Arch::sm_90 && problem.gemm == GemmId::gemm1 && s.token_load == TokenLoad::tile_order;
 }
 
@@ -161,7 +161,7 @@ Cost predict_gpu(const Device& device, const GemmProblem& problem, const Schedul
   cost.sm_us = mainloop + cost.epilogue_us;
   cost.launch_us =
       (s.arch == Arch::sm_90 ? kDependentLaunchUs : kLaunchUs) + latency_us + block.longest() * us_per_cycle;
-  if (hopper_arranges(problem, s)) {
+  if (arranges_tokens(problem, s)) {
     // The tokens are put into tile order first: read once, written once for each of their rows.
     const double bytes = 2.0 * static_cast<double>(problem.k) *
                          static_cast<double>(std::min(problem.tokens, problem.rows.total()) + problem.rows.total());
