@@ -18,9 +18,9 @@
 //                                                                              |  64 x 64 weights by turns
 //                                      stage_padding  to 1,024
 //   staging               the epilogue's transpose, not shared with the ring so that the producer runs on during an
-//                         epilogue: for each consumer group min(tile_n, 32) tokens of (row bytes + 16), 128-aligned;
-//                         row bytes are 2 a channel in bf16, 9/16 rounded up to 16 in NVFP4; gated tiles have
-//                         tile_m / 2 channels, others tile_m. The 16 spread the rows over the banks
+//                         epilogue: for each consumer group min(tile_n, 32) tokens of (2 a channel + 16), in bf16 also
+//                         where NVFP4 is stored, which is quantized from there; gated tiles have tile_m / 2 channels,
+//                         others tile_m. The 16 spread the rows over the banks
 //   full_barriers         8 a stage: the producer's bytes have landed
 //   empty_barriers        8 a stage: the consumers have let go
 //   tile_slots            2 * 16: the tile (expert, weight tile, token tile, rows) that the producer hands on
@@ -127,8 +127,7 @@ constexpr int output_channels(const Schedule& s) { return gated(s.epilogue) ? s.
 
 /// Bytes of the epilogue's staging buffer.
 constexpr std::int64_t staging_bytes(const Schedule& s) {
-  const std::int64_t channels = output_channels(s);
-  const std::int64_t row = stores_nvfp4(s.epilogue) ? round_up(channels / 2 + channels / 16, 16) : channels * 2;
+  const std::int64_t row = std::int64_t{2} * output_channels(s);
   const std::int64_t groups = s.roles.consumers == Consumers::pingpong ? 2 : 1;
   return groups * std::min(s.tile_n, kStagingTokens) * (row + kStagingPad);
 }

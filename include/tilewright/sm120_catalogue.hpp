@@ -1,0 +1,75 @@
+// The SM120 catalogue: one w4a4 kernel a tile, a way to share it and an ending. The planner offers these schedules and
+// no others, and the kernels are instantiated from this list.
+//
+// The stages of the ring and whether K is dealt evenly to the blocks (stream-K) are fields of the schedule that a
+// kernel takes at its launch: neither changes an instruction of its mainloop, and each count of stages that fits is one
+// schedule more. The kernels are built for sm_120f, which runs on SM120 and SM121, and, with the MMA emulated, for
+// SM90.
+#pragma once
+
+#include <array>
+
+#include "tilewright/arch.hpp"
+#include "tilewright/schedule.hpp"
+#include "tilewright/shared_memory.hpp"
+
+namespace tilewright {
+
+struct Sm120Tile {
+  int m = 0;
+  int n = 0;
+  int k = 0;
+  bool pingpong = false;  ///< built with pingpong consumers too
+};
+
+/// Prefill: the four tiles of which a CUTLASS build loses the larger two. Decode: 128 weight rows by as few tokens as
+/// an MMA has columns, at two depths. Pingpong where an epilogue is worth hiding and half the warps have the registers.
+inline constexpr std::array kSm120Tiles = {
+    Sm120Tile{128, 128, 128, true},  Sm120Tile{128, 128, 256, true}, Sm120Tile{128, 256, 128, false},
+    Sm120Tile{256, 128, 128, false}, Sm120Tile{128, 8, 128, false},  Sm120Tile{128, 8, 256, false},
+    Sm120Tile{128, 16, 128, false},  Sm120Tile{128, 16, 256, false}, Sm120Tile{128, 32, 128, false},
+    Sm120Tile{128, 32, 256, false},  Sm120Tile{128, 64, 128, true},  Sm120Tile{128, 64, 256, true},
+};
+
+inline constexpr std::array kSm120Endings = {Epilogue::bf16, Epilogue::finalize, Epilogue::gated_nvfp4,
+                                             Epilogue::act_nvfp4};
+
+inline constexpr int kSm120ConsumerWarps = 8;
+inline constexpr int kSm120ProducerWarps = 1;
+
+constexpr Schedule sm120_schedule(const Sm120Tile& tile, Consumers consumers, int stages, SplitKind split,
+                                  Epilogue epilogue) {
+  Schedule s;
+  s.arch = Arch::sm_120;
+  s.precision = Precision::w4a4;
+  s.mma = Mma::mma_mxf4nvf4;
+  s.tile_m = tile.m;
+  s.tile_n = tile.n;
+  s.tile_k = tile.k;
+  s.stages = stages;
+  s.roles = {kSm120ProducerWarps, kSm120ConsumerWarps, consumers};
+  s.split = {split, 1};
+  s.token_load = TokenLoad::tile_order;
+  s.epilogue = epilogue;
+  return s;
+}
+
+/// The deepest ring of a kernel that fits a block on SM120: every count from two to this is a schedule.
+constexpr int sm120_most_stages(const Sm120Tile& tile, Consumers consumers, Epilogue epilogue) {
+  Schedule s = sm120_schedule(tile, consumers, 2, SplitKind::none, epilogue);
+  while (shared_memory(s).total <= smem_per_block(Arch::sm_120)) ++s.stages;
+  return s.stages - 1;
+}
+
+/// Two groups that alternate tiles have no block between them that could add partial sums up: they take whole tiles.
+constexpr bool sm120_splits(Consumers consumers) { return consumers == Consumers::cooperative; }
+
+/// Whether a kernel of the catalogue ends so.
+constexpr bool sm120_has(Epilogue epilogue) {
+  for (const Epilogue ending : kSm120Endings) {
+    if (ending == epilogue) return true;
+  }
+  return false;
+}
+
+}  // namespace tilewright
