@@ -41,7 +41,7 @@ DeviceMemory random_rows(std::int64_t values) {
 }
 
 struct Routed {
-  std::vector<sm90::RowRange> ranges;
+  std::vector<RowRange> ranges;
   std::vector<std::int32_t> sources;    ///< token of each grouped row
   std::vector<std::int32_t> slots;      ///< slot of each grouped row
   std::vector<std::int32_t> slot_rows;  ///< grouped row of each slot
@@ -105,7 +105,7 @@ Timing GemmTimer::time(const sm90::BuiltGemm& gemm, int tokens) {
   const int launches = tokens >= 2048 ? 4 : tokens >= 512 ? 8 : 16;
   const int blocks = sm90::launch_blocks(gemm.schedule, sm_count_);
   const int channels = first_ ? n_ / 2 : n_;
-  const std::int64_t grouped = sm90::grouped_rows(rows, model_.experts);
+  const std::int64_t grouped = grouped_rows(rows, model_.experts);
   const bool arranges = first_ && gemm.schedule.token_load == TokenLoad::tile_order;
   const DeviceMemory x = random_rows(first_ ? tokens * std::int64_t{k_} : sm90::tile_order_bytes(grouped, k_) / 2);
   const DeviceMemory tiles(arranges ? sm90::tile_order_bytes(grouped, k_) : 0);
@@ -130,7 +130,7 @@ Timing GemmTimer::time(const sm90::BuiltGemm& gemm, int tokens) {
     p.group_rows = grouped;
     p.ranges_ready = 1;
     tables.emplace_back(routed.ranges);
-    p.row_ranges = tables.back().as<sm90::RowRange>();
+    p.row_ranges = tables.back().as<RowRange>();
     tables.emplace_back(first_ ? routed.sources : routed.slots);
     (first_ ? p.row_source : p.row_dest) = tables.back().as<std::int32_t>();
     if (arranges) {
@@ -144,7 +144,7 @@ Timing GemmTimer::time(const sm90::BuiltGemm& gemm, int tokens) {
     p.experts = model_.experts;
     p.weight_rows = n_;
     p.k = k_;
-    p.gated = sm90::gated_formula({ActivationKind::silu_gated, 0.0F});
+    p.gated = gated_formula({ActivationKind::silu_gated, 0.0F});
     p.partials = partials.as<float>();
     p.flags = flags.as<unsigned>();
     params.push_back(p);

@@ -98,7 +98,7 @@ constexpr int sm90_wgmma_n(const Schedule& s, int rows) {
   return warpgroups == 2 ? smallest(kTwo) : warpgroups == 3 ? smallest(kThree) : smallest(kFour);
 }
 
-/// Token tiles are cut to multiples of this many rows (src/cuda/sm90/tile_walk.hpp).
+/// Token tiles are cut to multiples of this many rows (src/cuda/grouped/tile_walk.hpp).
 constexpr int sm90_granule(const Schedule& s) { return s.tile_n > 64 ? 16 : 8; }
 
 /// Whether a kernel of the catalogue ends so.

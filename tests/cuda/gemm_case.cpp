@@ -148,13 +148,13 @@ class Problem {
     p.row_source = device_[3].as<std::int32_t>();
     p.row_dest = device_[4].as<std::int32_t>();
     p.row_weights = device_[5].as<float>();
-    p.row_ranges = device_[6].as<sm90::RowRange>();
+    p.row_ranges = device_[6].as<RowRange>();
     p.group_rows = grouped_;
     p.y_stride = channels();
     p.experts = static_cast<int>(test_.counts.size());
     p.weight_rows = test_.n;
     p.k = test_.k;
-    p.gated = sm90::gated_formula({ActivationKind::silu_gated, 0.0F});
+    p.gated = gated_formula({ActivationKind::silu_gated, 0.0F});
     return p;
   }
 
@@ -221,7 +221,7 @@ class Problem {
   std::int64_t stride_ = 0;
   int rows_ = 0;
   int grouped_ = 0;  ///< padding included
-  std::vector<sm90::RowRange> ranges_;
+  std::vector<RowRange> ranges_;
   std::vector<Place> places_;
   std::vector<std::int32_t> sources_;
   std::vector<std::int32_t> dests_;

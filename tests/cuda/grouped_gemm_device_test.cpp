@@ -103,7 +103,7 @@ TEST_F(GroupedGemmOnDevice, AddressesRowsPastTwoToTheThirtyOneElements) {
   }
   const DeviceMemory weights(packed);
   const DeviceMemory scales(std::vector<float>{sm90::kWeightUnbias, sm90::kWeightUnbias});
-  const DeviceMemory ranges(std::vector<sm90::RowRange>{{0, 2}});
+  const DeviceMemory ranges(std::vector<RowRange>{{0, 2}});
   const DeviceMemory dests(std::vector<std::int32_t>{0, 1});
   const DeviceMemory sources(std::vector<std::int32_t>{0, static_cast<std::int32_t>(rows - 1)});
   const int blocks = 4;
@@ -120,7 +120,7 @@ TEST_F(GroupedGemmOnDevice, AddressesRowsPastTwoToTheThirtyOneElements) {
   p.x_stride = k;
   p.row_source = sources.as<std::int32_t>();
   p.row_dest = dests.as<std::int32_t>();
-  p.row_ranges = ranges.as<sm90::RowRange>();
+  p.row_ranges = ranges.as<RowRange>();
   p.y = y.as<void>();
   p.y_stride = 64;
   p.experts = 1;

@@ -1,4 +1,4 @@
-#include "cuda/sm90/tile_walk.hpp"
+#include "cuda/grouped/tile_walk.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -61,9 +61,9 @@ TEST(Workspace, HasARowForEverySlotHoweverTheyFallOnExperts) {
       slots += count;
       taken += (count + 7) / 8 * 8;
     }
-    const std::int64_t room = sm90::grouped_rows(slots, experts);
+    const std::int64_t room = grouped_rows(slots, experts);
     RC_ASSERT(taken <= room);
-    RC_ASSERT(room % sm90::kRowGroup == 0);
+    RC_ASSERT(room % kRowGroup == 0);
     RC_ASSERT(room < slots + 8 * std::min<std::int64_t>(experts, slots) + 8);
   }));
 }

@@ -8,7 +8,6 @@
 namespace tilewright::cuda {
 namespace {
 
-using sm90::kRowGroup;
 using sm90::kSlabK;
 
 constexpr int kThreads = 256;
@@ -35,7 +34,7 @@ __device__ void arrange_token(const ArrangeParams& p, int token) {
 }
 
 __device__ void clear_padding(const ArrangeParams& p, int expert) {
-  const sm90::RowRange range = p.ranges[expert];
+  const RowRange range = p.ranges[expert];
   const int end = (range.rows + kRowGroup - 1) / kRowGroup * kRowGroup;
   for (int row = range.rows; row < end; ++row) {
     for (int chunk = static_cast<int>(threadIdx.x); chunk < chunks_of(p.hidden); chunk += kThreads) {

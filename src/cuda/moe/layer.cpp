@@ -41,8 +41,8 @@ Status check_shape(const ExpertWeights& weights) {
                 "run on the CPU backend");
   };
   const auto experts = static_cast<std::int64_t>(weights.experts.size());
-  if (experts < 1 || experts > cuda::sm90::kMaxExperts) return refuse("the number of experts", experts, "1 to 1024");
-  if (weights.global_experts > cuda::sm90::kMaxExperts) {
+  if (experts < 1 || experts > cuda::kMaxExperts) return refuse("the number of experts", experts, "1 to 1024");
+  if (weights.global_experts > cuda::kMaxExperts) {
     return refuse("the number of experts of all ranks", weights.global_experts, "1 to 1024");
   }
   if (weights.hidden < 16 || weights.hidden % 16 != 0) return refuse("H", weights.hidden, "multiples of 16");

@@ -62,7 +62,7 @@ class LayerRun {
     p.first_expert = parts_.first_expert;
     p.experts = shape_.experts;
     p.scale_input = scales_input_;
-    p.ranges = at<sm90::RowRange>(layout_.ranges);
+    p.ranges = at<RowRange>(layout_.ranges);
     p.row_source = at<std::int32_t>(layout_.row_source);
     p.row_dest = at<std::int32_t>(layout_.row_dest);
     p.row_weights = at<float>(layout_.row_weights);
@@ -91,7 +91,7 @@ class LayerRun {
     p.hidden = static_cast<int>(shape_.hidden);
     p.experts = shape_.experts;
     p.slot_rows = at<std::int32_t>(layout_.slot_rows);
-    p.ranges = at<sm90::RowRange>(layout_.ranges);
+    p.ranges = at<RowRange>(layout_.ranges);
     p.group_rows = layout_.group_rows;
     p.tiles = at<void>(layout_.rows);
     return cuda_status(enqueue_arrange(p, stream_), "launching the arrangement of tokens");
@@ -102,7 +102,7 @@ class LayerRun {
     p.row_source = at<std::int32_t>(layout_.row_source);
     p.row_dest = at<std::int32_t>(layout_.row_dest);
     p.row_weights = at<float>(layout_.row_weights);
-    p.row_ranges = at<sm90::RowRange>(layout_.ranges);
+    p.row_ranges = at<RowRange>(layout_.ranges);
     p.group_rows = layout_.group_rows;
     p.experts = shape_.experts;
     p.partials = at<float>(layout_.partials);
@@ -120,7 +120,7 @@ class LayerRun {
     p.y = at<void>(layout_.inner);
     p.weight_rows = static_cast<int>(shape_.gated ? 2 * shape_.intermediate : shape_.intermediate);
     p.k = static_cast<int>(shape_.hidden);
-    p.gated = sm90::gated_formula(parts_.activation);
+    p.gated = gated_formula(parts_.activation);
     p.ranges_ready = arranges || scales_input_ ? 1 : 0;
     return p;
   }

@@ -35,7 +35,7 @@ struct SortParams {
   int first_expert = 0;
   int experts = 0;                     ///< local, at most 1,024
   bool scale_input = false;            ///< the weight is the input's: rows come from scaled copies by slot, and weigh 1
-  sm90::RowRange* ranges = nullptr;    ///< [experts]
+  RowRange* ranges = nullptr;          ///< [experts]
   std::int32_t* row_source = nullptr;  ///< [grouped rows] token, or slot where inputs are scaled
   std::int32_t* row_dest = nullptr;    ///< [grouped rows] slot
   float* row_weights = nullptr;        ///< [grouped rows]
@@ -54,7 +54,7 @@ struct ArrangeParams {
   int hidden = 0;
   int experts = 0;
   const std::int32_t* slot_rows = nullptr;
-  const sm90::RowRange* ranges = nullptr;
+  const RowRange* ranges = nullptr;
   std::int64_t group_rows = 0;
   void* tiles = nullptr;
 };

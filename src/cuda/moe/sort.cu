@@ -14,9 +14,6 @@
 namespace tilewright::cuda {
 namespace {
 
-using sm90::kMaxExperts;
-using sm90::kRowGroup;
-using sm90::RowRange;
 
 constexpr unsigned kAll = 0xFFFFFFFFU;
 constexpr int kMostWarps = 32;

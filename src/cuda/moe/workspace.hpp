@@ -40,7 +40,7 @@ constexpr WorkspaceLayout workspace_layout(const WorkspaceSizes& sizes) {
   constexpr std::int64_t kAlignment = 256;
   WorkspaceLayout layout;
   const std::int64_t slots = std::int64_t{sizes.tokens} * sizes.top_k;
-  layout.group_rows = sm90::grouped_rows(slots, sizes.experts);
+  layout.group_rows = grouped_rows(slots, sizes.experts);
   const auto take = [&](std::int64_t bytes) {
     const std::int64_t offset = layout.total;
     layout.total += (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -48,7 +48,7 @@ constexpr WorkspaceLayout workspace_layout(const WorkspaceSizes& sizes) {
   };
   layout.ids = take(slots * 4);
   layout.weights = take(slots * 4);
-  layout.ranges = take(std::int64_t{sizes.experts} * static_cast<std::int64_t>(sizeof(sm90::RowRange)));
+  layout.ranges = take(std::int64_t{sizes.experts} * static_cast<std::int64_t>(sizeof(RowRange)));
   layout.row_source = take(layout.group_rows * 4);
   layout.row_dest = take(layout.group_rows * 4);
   layout.row_weights = take(layout.group_rows * 4);

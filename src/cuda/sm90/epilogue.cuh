@@ -4,10 +4,9 @@
 // transposed through the staging buffer, of which each warpgroup uses its own columns, and leave as 16-byte stores.
 #pragma once
 
-#include <cuda_bf16.h>
-
 #include <cstdint>
 
+#include "cuda/grouped/epilogue_math.cuh"
 #include "cuda/ptx/barrier.cuh"
 #include "cuda/ptx/grid_control.cuh"
 #include "cuda/ptx/matrix_store.cuh"
@@ -15,22 +14,6 @@
 #include "cuda/sm90/gemm_shape.cuh"
 
 namespace tilewright::cuda::sm90 {
-
-/// min(x, limit), but NaN stays NaN.
-__device__ inline float at_most(float x, float limit) { return x > limit ? limit : x; }
-
-__device__ inline float gated_activation(const GatedFormula& f, float gate, float up) {
-  const float g = at_most(gate, f.gate_limit);
-  const float u = -at_most(-at_most(up, f.up_limit), f.up_limit);
-  const float z = f.slope * g * (1.0F + f.cubic * g * g);
-  const float product = __fdividef(g, 1.0F + __expf(-z));
-  return at_most(product, f.product_limit) * (u + f.up_offset);
-}
-
-__device__ inline std::uint32_t pack_bf16(float low, float high) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
-  return *reinterpret_cast<const std::uint32_t*>(&pair);
-}
 
 template <Schedule S>
 class TileEpilogue {
@@ -144,7 +127,6 @@ class TileEpilogue {
       first = pack_bf16(gated_activation(params_.gated, a[0] * lower_, a[2] * upper_),
                         gated_activation(params_.gated, a[1] * lower_, a[3] * upper_));
     } else if constexpr (S.epilogue == Epilogue::act_bf16) {
-      const auto relu2 = [](float x) { return x < 0.0F ? 0.0F : x * x; };
       first = pack_bf16(relu2(a[0] * lower_), relu2(a[1] * lower_));
       second = pack_bf16(relu2(a[2] * upper_), relu2(a[3] * upper_));
     } else {

@@ -3,38 +3,11 @@
 
 #include <cstdint>
 
+#include "cuda/grouped/gated_formula.hpp"
+#include "cuda/grouped/row_range.hpp"
 #include "cuda/sm90/weight_order.hpp"
-#include "tilewright/activation.hpp"
 
 namespace tilewright::cuda::sm90 {
-
-/// One formula for all gated activations: with g' = min(g, gate_limit) and u' = clamp(u, -up_limit, up_limit),
-///   min(g' * sigmoid(slope * g' * (1 + cubic * g'^2)), product_limit) * (u' + up_offset).
-/// gelu_tanh(g) is g * sigmoid(2 sqrt(2 / pi) (g + 0.044715 g^3)).
-struct GatedFormula {
-  float gate_limit = 0.0F;
-  float up_limit = 0.0F;
-  float product_limit = 0.0F;
-  float slope = 1.0F;
-  float cubic = 0.0F;
-  float up_offset = 0.0F;
-};
-
-/// `limit` is the activation's where it has one. A kind without a gate is not read by a gated epilogue.
-GatedFormula gated_formula(const Activation& activation);
-
-/// The grouped rows of one expert. Each expert's begin at a multiple of kRowGroup: the rows between are padding.
-struct RowRange {
-  std::int32_t begin = 0;
-  std::int32_t rows = 0;
-};
-inline constexpr int kRowGroup = 8;  ///< rows of a 128-byte swizzle atom
-
-/// Grouped rows, padding included, that up to `rows` rows of `experts` experts can take.
-constexpr std::int64_t grouped_rows(std::int64_t rows, std::int64_t experts) {
-  const std::int64_t active = rows < experts ? rows : experts;
-  return (rows + active * (kRowGroup - 1)) / kRowGroup * kRowGroup;
-}
 
 /// Activations in tile order, the order in which they lie in a stage: [slab of 64 k][grouped row] of 128 bytes, whose
 /// 16-byte chunk c is at chunk c XOR (row % 8). K past its end is zeros.
@@ -65,7 +38,5 @@ struct GemmParams {
   unsigned* flags = nullptr;                      ///< stream-K: one a block, zero before the launch and after it
   std::uint32_t scale_exponent = kScaleExponent;  ///< as an argument, so that it is no literal (fragment_decode.cuh)
 };
-
-inline constexpr int kMaxExperts = 1024;
 
 }  // namespace tilewright::cuda::sm90

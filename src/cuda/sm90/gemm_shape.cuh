@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "cuda/grouped/ring.cuh"
 #include "cuda/ptx/barrier.cuh"
 #include "cuda/sm90/gemm_params.hpp"
 #include "cuda/sm90/weight_order.hpp"
@@ -32,15 +33,6 @@ constexpr int producer_registers(const Schedule& s) {
   return launch_registers(s) * warps_per_subcore(s) - consumer_registers(s) * (warps_per_subcore(s) - 1);
 }
 
-/// Lanes that arrive for a warp when it lets go of a stage or a tile: one, after __syncwarp. compute-sanitizer's racecheck
-/// does not follow that, and takes what the other lanes have read for unordered; for it, they all arrive
-/// (TILEWRIGHT_RACECHECK).
-#ifdef TILEWRIGHT_EVERY_LANE_ARRIVES
-inline constexpr int kArrivingLanes = 32;
-#else
-inline constexpr int kArrivingLanes = 1;
-#endif
-
 template <Schedule S>
 struct GemmShape {
   static constexpr SharedMemoryPlan kPlan = shared_memory(S);
@@ -48,6 +40,7 @@ struct GemmShape {
   static constexpr int kWarpgroups = S.roles.consumer_warps / 4;
   static constexpr int kConsumerThreads = 32 * S.roles.consumer_warps;
   static constexpr int kStages = S.stages;
+  static constexpr int kTileN = S.tile_n;
   static constexpr int kStageSlabs = S.tile_k / kSlabK;
   static constexpr int kRunBytes = kStageSlabs * kSlabBytes;  ///< of one 64-row block in a stage
   static constexpr int kTokenSlabBytes = S.tile_n * kSlabK * 2;
@@ -75,6 +68,7 @@ struct GemmShape {
     const int blocks = kTileOrderOut && gated(S.epilogue) ? (row_blocks(p) + 1) / 2 * 2 : row_blocks(p);
     return (blocks + kWarpgroups - 1) / kWarpgroups;
   }
+  __device__ static constexpr bool stream_k(const GemmParams& /*p*/) { return kStreamK; }
   __device__ static int k_blocks(const GemmParams& p) { return (slabs(p) + kStageSlabs - 1) / kStageSlabs; }
 
   // The account's offsets. Codes and scales alternate slab by slab: together they are one run of bytes.
@@ -99,53 +93,5 @@ struct GemmShape {
 template <Schedule S>
 inline constexpr std::int64_t kPartialFloats =
     S.split.kind == SplitKind::stream_k ? std::int64_t{S.tile_m} * S.tile_n : 0;
-
-/// A place in a ring of kSlots and the parity of its current phase.
-template <int kSlots>
-struct RingPlace {
-  int index = 0;
-  std::uint32_t parity = 0;
-
-  __device__ void advance() {
-    if (++index == kSlots) {
-      index = 0;
-      parity ^= 1U;
-    }
-  }
-};
-
-/// What the producer hands on of a tile part, in 16 bytes.
-struct TileSlot {
-  int expert = 0;
-  int tile_m = 0;
-  int row_begin = 0;
-  int rows = 0;
-  int parts_after = 0;
-  int k_begin = 0;
-  int k_end = 0;
-
-  __device__ void write(std::uint32_t slot) const {
-    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(slot), "r"(expert | tile_m << 16), "r"(row_begin),
-                 "r"(rows | parts_after << 16), "r"(k_begin | k_end << 16)
-                 : "memory");
-  }
-
-  /// The shuffles tell the compiler that all lanes have the same values.
-  __device__ static TileSlot read(std::uint32_t slot) {
-    int4 v;
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "r"(slot)
-                 : "memory");
-    v.x = __shfl_sync(0xFFFFFFFFU, v.x, 0);
-    v.y = __shfl_sync(0xFFFFFFFFU, v.y, 0);
-    v.z = __shfl_sync(0xFFFFFFFFU, v.z, 0);
-    v.w = __shfl_sync(0xFFFFFFFFU, v.w, 0);
-    const auto low = [](int word) { return word & 0xFFFF; };
-    const auto high = [](int word) { return static_cast<int>(static_cast<unsigned>(word) >> 16U); };
-    return {low(v.x), high(v.x), v.y, low(v.z), high(v.z), low(v.w), high(v.w)};
-  }
-};
-inline constexpr int kNoExpert = 0xFFFF;
 
 }  // namespace tilewright::cuda::sm90

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cuda/cuda_error.hpp"
+#include "cuda/grouped/tile_walk.hpp"
 #include "cuda/sm90/grouped_gemm.hpp"
-#include "cuda/sm90/tile_walk.hpp"
 #include "cuda/sm90/weight_order.hpp"
 
 namespace tilewright::cuda::sm90 {

@@ -13,12 +13,12 @@
 
 #include <cstdint>
 
+#include "cuda/grouped/tile_walker.cuh"
 #include "cuda/ptx/async_copy.cuh"
 #include "cuda/ptx/barrier.cuh"
 #include "cuda/ptx/grid_control.cuh"
 #include "cuda/sm90/gemm_params.hpp"
 #include "cuda/sm90/gemm_shape.cuh"
-#include "cuda/sm90/tile_walker.cuh"
 
 namespace tilewright::cuda::sm90 {
 
@@ -37,7 +37,7 @@ class WeightProducer {
       : params_(params), shared_(shared), lane_(lane), policy_(ptx::evict_first_policy()) {}
 
   __device__ void run() {
-    TileWalker<S> walker(params_);
+    TileWalker<GemmShape<S>, GemmParams> walker(params_);
 #pragma unroll 1
     while (true) {
       const TilePart part = walker.next();
@@ -109,7 +109,7 @@ class TileTokenProducer {
       : params_(params), shared_(shared), lane_(lane) {}
 
   __device__ void run() {
-    TileWalker<S> walker(params_);
+    TileWalker<GemmShape<S>, GemmParams> walker(params_);
 #pragma unroll 1
     while (true) {
       const TilePart part = walker.next();
@@ -152,7 +152,7 @@ class TileTokenProducer {
 template <Schedule S>
 __device__ void hand_on_landed(const GemmParams& params, std::uint32_t shared) {
   using Shape = GemmShape<S>;
-  TileWalker<S> walker(params);
+  TileWalker<GemmShape<S>, GemmParams> walker(params);
   RingPlace<S.stages> stage;
 #pragma unroll 1
   while (true) {
@@ -186,7 +186,7 @@ class TokenProducer {
   }
 
   __device__ void run() {
-    TileWalker<S> walker(params_);
+    TileWalker<GemmShape<S>, GemmParams> walker(params_);
 #pragma unroll 1
     while (true) {
       const TilePart part = walker.next();

@@ -1,8 +1,8 @@
 #include <limits>
 
-#include "cuda/sm90/gemm_params.hpp"
+#include "cuda/grouped/gated_formula.hpp"
 
-namespace tilewright::cuda::sm90 {
+namespace tilewright::cuda {
 
 GatedFormula gated_formula(const Activation& activation) {
   constexpr float kNone = std::numeric_limits<float>::infinity();
@@ -19,4 +19,4 @@ GatedFormula gated_formula(const Activation& activation) {
   return {kNone, kNone, kNone, 1.0F, 0.0F, 0.0F};
 }
 
-}  // namespace tilewright::cuda::sm90
+}  // namespace tilewright::cuda

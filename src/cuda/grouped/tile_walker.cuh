@@ -3,11 +3,10 @@
 
 #include <cstdint>
 
-#include "cuda/sm90/gemm_params.hpp"
-#include "cuda/sm90/gemm_shape.cuh"
-#include "cuda/sm90/tile_walk.hpp"
+#include "cuda/grouped/row_range.hpp"
+#include "cuda/grouped/tile_walk.hpp"
 
-namespace tilewright::cuda::sm90 {
+namespace tilewright::cuda {
 
 /// k-blocks [k_begin, k_end) of one tile.
 struct TilePart {
@@ -23,18 +22,17 @@ struct TilePart {
 /// Holds the tile counts of up to 1,024 experts spread over the lanes of a warp: a lane has the sum of a run of
 /// experts, and a look-up scans the one run that has the tile.
 /// What follows from the parameters is worked out where it is needed: registers are scarcer here than time.
-template <Schedule S>
+/// A Shape has kTileN, kGranule, and tiles_m, k_blocks and stream_k of the parameters; Params has experts and row_ranges.
+template <typename Shape, typename Params>
 class TileWalker {
-  using Shape = GemmShape<S>;
-
  public:
-  __device__ explicit TileWalker(const GemmParams& params) : params_(params) {
+  __device__ explicit TileWalker(const Params& params) : params_(params) {
     int tiles = 0;
 #pragma unroll 1
     for (int i = 0; i < run(); ++i) tiles += tiles_of(lane() * run() + i);
     run_start_ = inclusive_sum(tiles) - tiles;
     const int total = __shfl_sync(kAll, run_start_ + tiles, 31);
-    if constexpr (Shape::kStreamK) {
+    if (Shape::stream_k(params_)) {
       const int k_blocks = Shape::k_blocks(params);
       units_ = total * k_blocks;
       const UnitRange range = unit_range(units_, static_cast<int>(gridDim.x), static_cast<int>(blockIdx.x));
@@ -50,7 +48,7 @@ class TileWalker {
     if (next_ >= end_) return {};
     TilePart part;
     const int k_blocks = Shape::k_blocks(params_);
-    if constexpr (Shape::kStreamK) {
+    if (Shape::stream_k(params_)) {
       const int tile = next_ / k_blocks;
       part = find(tile);
       const int tile_begin = tile * k_blocks;
@@ -85,7 +83,7 @@ class TileWalker {
 
   __device__ int tiles_of(int expert) const {
     if (expert >= params_.experts) return 0;
-    return token_tiles(range_of(expert).rows, S.tile_n, Shape::kGranule).count * Shape::tiles_m(params_);
+    return token_tiles(range_of(expert).rows, Shape::kTileN, Shape::kGranule).count * Shape::tiles_m(params_);
   }
 
   __device__ int inclusive_sum(int value) const {
@@ -108,7 +106,7 @@ class TileWalker {
     TilePart part;
     part.expert = owner * run() + found;
     const RowRange range = range_of(part.expert);
-    const TokenTiles split = token_tiles(range.rows, S.tile_n, Shape::kGranule);
+    const TokenTiles split = token_tiles(range.rows, Shape::kTileN, Shape::kGranule);
     const int tile_n = within % split.count;
     part.tile_m = within / split.count;
     part.row_begin = range.begin + tile_n * split.tokens;
@@ -116,11 +114,11 @@ class TileWalker {
     return part;
   }
 
-  const GemmParams& params_;
+  const Params& params_;
   int run_start_ = 0;
   int units_ = 0;
   int next_ = 0;
   int end_ = 0;
 };
 
-}  // namespace tilewright::cuda::sm90
+}  // namespace tilewright::cuda

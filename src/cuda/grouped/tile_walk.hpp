@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-namespace tilewright::cuda::sm90 {
+namespace tilewright::cuda {
 
 struct TokenTiles {
   int count = 0;
@@ -54,4 +54,4 @@ constexpr int blocks_after(int units, int blocks, int block, int tile_end) {
   return static_cast<int>(last) - block;
 }
 
-}  // namespace tilewright::cuda::sm90
+}  // namespace tilewright::cuda
