@@ -34,8 +34,10 @@ inline constexpr std::array kSm120Tiles = {
 inline constexpr std::array kSm120Endings = {Epilogue::bf16, Epilogue::finalize, Epilogue::gated_nvfp4,
                                              Epilogue::act_nvfp4};
 
+// One warp loads; the other three of its warpgroup are there because setmaxnreg moves registers between whole
+// warpgroups, and 128 accumulators need more than the 168 that twelve warps start with.
 inline constexpr int kSm120ConsumerWarps = 8;
-inline constexpr int kSm120ProducerWarps = 1;
+inline constexpr int kSm120ProducerWarps = 4;
 
 constexpr Schedule sm120_schedule(const Sm120Tile& tile, Consumers consumers, int stages, SplitKind split,
                                   Epilogue epilogue) {
@@ -52,6 +54,29 @@ constexpr Schedule sm120_schedule(const Sm120Tile& tile, Consumers consumers, in
   s.token_load = TokenLoad::tile_order;
   s.epilogue = epilogue;
   return s;
+}
+
+/// How a group of consumer warps divides a tile: rows x columns of warps.
+struct WarpGrid {
+  int rows = 1;
+  int columns = 1;
+};
+
+/// The grid whose warps read the fewest bytes of fragments from shared memory: weights once a column, tokens once a
+/// row; the taller of equal ones. A warp has whole MMAs of 16 x 8.
+constexpr WarpGrid sm120_warp_grid(const Schedule& s) {
+  const int warps = s.roles.consumer_warps / (s.roles.consumers == Consumers::pingpong ? 2 : 1);
+  WarpGrid best;
+  std::int64_t least = -1;
+  for (int columns = 1; columns <= warps; columns *= 2) {
+    const int rows = warps / columns;
+    if (s.tile_m % (16 * rows) != 0 || s.tile_n % (8 * columns) != 0) continue;
+    const std::int64_t bytes = weight_tile_bytes(s) * columns + token_tile_bytes(s) * rows;
+    if (least >= 0 && bytes >= least) continue;
+    least = bytes;
+    best = {rows, columns};
+  }
+  return best;
 }
 
 /// The deepest ring of a kernel that fits a block on SM120: every count from two to this is a schedule.

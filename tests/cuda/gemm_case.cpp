@@ -9,6 +9,7 @@
 
 #include "cuda/device.hpp"
 #include "cuda/device_memory.hpp"
+#include "cuda/nvfp4_matrix.hpp"
 #include "cuda/packed_matrix.hpp"
 #include "cuda/sm90/weight_order.hpp"
 
@@ -17,50 +18,6 @@ namespace {
 
 constexpr std::uint16_t kPoison = 0xFFFF;  // a NaN
 constexpr int kTokens = 50;
-
-double e2m1(unsigned code) {
-  constexpr double kValues[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-  return (code & 8U) != 0 ? -kValues[code & 7U] : kValues[code & 7U];
-}
-
-double ue4m3(unsigned byte) {
-  const unsigned exponent = byte >> 3U & 15U;
-  const double mantissa = byte & 7U;
-  return exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8.0 + mantissa, static_cast<int>(exponent) - 10);
-}
-
-double bf16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U); }
-
-struct Matrix {
-  std::vector<std::uint8_t> codes;
-  std::vector<std::uint8_t> scales;
-  Nvfp4Matrix view;
-};
-
-/// Any code; scales over the whole range, zeros, a signed -0, subnormals and the largest among them.
-Matrix random_matrix(int rows, int k, std::mt19937& random) {
-  Matrix m;
-  m.codes.resize(static_cast<std::size_t>(rows) * k / 2);
-  m.scales.resize(static_cast<std::size_t>(rows) * k / 16);
-  for (auto& byte : m.codes) byte = static_cast<std::uint8_t>(random());
-  for (auto& byte : m.scales) {
-    const unsigned pick = random() % 64;
-    const unsigned usual = 0x28 + random() % 32;
-    byte = static_cast<std::uint8_t>(pick == 0   ? 0
-                                     : pick == 1 ? 1 + random() % 7
-                                     : pick == 2 ? 0x7E
-                                     : pick == 3 ? 0x80
-                                                 : usual);
-  }
-  m.view.codes = m.codes.data();
-  m.view.scales = m.scales.data();
-  m.view.rows = m.view.valid_rows = rows;
-  m.view.cols = m.view.valid_cols = k;
-  m.view.code_row_stride = k / 2;
-  m.view.scale_row_stride = k / 16;
-  m.view.global_scale = 0.002F * static_cast<float>(1 + random() % 5);
-  return m;
-}
 
 /// A dot product with the sum of its terms' magnitudes.
 struct Sum {
