@@ -22,9 +22,9 @@ enum class RejectionCode : std::uint8_t {
   smem_over_limit,        ///< [bytes of one block, what a block may have]
   working_set_over_l2,    ///< on a CPU [bytes of one core's working set, its L2]
   cluster_not_supported,  ///< [blocks of a cluster, 1]
-  tile_not_in_catalogue,  ///< it would fit, but no kernel is built for the tile
   register_budget,        ///< [registers of a consumer thread, what it may have]
   smem_over_sm,           ///< too many resident blocks [bytes of all of them, what the SM has]
+  tile_not_in_catalogue,  ///< it would fit, but no kernel is built for it
   rows_suit_other_walk,   ///< on a CPU the backend streams few rows and expands for many [rows an expert, the limit]
 };
 const char* to_string(RejectionCode code);

@@ -7,21 +7,6 @@
 namespace tilewright {
 namespace {
 
-// A kernel shape of SM12x with two stages, one block a SM and no split.
-Schedule base_schedule(const Device& device, const GemmProblem& problem, const CatalogueTile& tile) {
-  Schedule s;
-  s.arch = kernel_arch(device.arch);
-  s.precision = problem.precision;
-  s.mma = Mma::mma_mxf4nvf4;
-  s.tile_m = tile.m;
-  s.tile_n = tile.n;
-  s.tile_k = tile.k;
-  s.stages = 2;
-  s.roles = {1, tile.consumer_warps, Consumers::cooperative};
-  s.epilogue = problem.epilogue;
-  return s;
-}
-
 std::vector<Schedule> sm90_candidates(Epilogue epilogue) {
   std::vector<Schedule> all;
   for (const Sm90Tile& tile : kSm90Tiles) {
@@ -30,6 +15,36 @@ std::vector<Schedule> sm90_candidates(Epilogue epilogue) {
     }
   }
   return all;
+}
+
+void add_sm120_tile(const Sm120Tile& tile, Consumers consumers, Epilogue epilogue, std::vector<Schedule>& all) {
+  const int most = sm120_most_stages(tile, consumers, epilogue);
+  for (int stages = 2; stages <= most + 1; ++stages) {
+    all.push_back(sm120_schedule(tile, consumers, stages, SplitKind::none, epilogue));
+  }
+  if (sm120_splits(consumers)) all.push_back(sm120_schedule(tile, consumers, most, SplitKind::stream_k, epilogue));
+}
+
+std::vector<Schedule> sm120_candidates(Epilogue epilogue) {
+  std::vector<Schedule> all;
+  if (!sm120_has(epilogue)) return all;
+  for (const Sm120Tile& tile : kSm120Tiles) {
+    add_sm120_tile(tile, Consumers::cooperative, epilogue, all);
+    if (tile.pingpong) add_sm120_tile(tile, Consumers::pingpong, epilogue, all);
+  }
+  return all;
+}
+
+bool in_sm120_catalogue(const Schedule& s) {
+  const Consumers consumers = s.roles.consumers;
+  const bool whole_tiles = s.split.kind == SplitKind::none;
+  const bool streams = s.split.kind == SplitKind::stream_k && sm120_splits(consumers);
+  if (!sm120_has(s.epilogue) || s.stages < 2 || !(whole_tiles || streams)) return false;
+  return std::any_of(kSm120Tiles.begin(), kSm120Tiles.end(), [&](const Sm120Tile& tile) {
+    return (tile.pingpong || consumers == Consumers::cooperative) &&
+           s == sm120_schedule(tile, consumers, s.stages, s.split.kind, s.epilogue) &&
+           s.stages <= sm120_most_stages(tile, consumers, s.epilogue);
+  });
 }
 
 Schedule cpu_schedule(const Device& device, Precision precision, Mma mma) {
@@ -51,45 +66,6 @@ std::vector<Schedule> cpu_candidates(const Device& device, const GemmProblem& pr
   return all;
 }
 
-std::int64_t tiles_of(const GemmProblem& problem, const Schedule& s) {
-  std::int64_t token_tiles = 0;
-  for (const auto& bin : problem.rows.bins) token_tiles += bin.experts * (round_up(bin.rows, s.tile_n) / s.tile_n);
-  return token_tiles * (round_up(problem.n, s.tile_m) / s.tile_m);
-}
-
-// The variants of a schedule at its deepest ring: dealt evenly, split, and with a second block on each SM.
-void add_variants(const Device& device, const GemmProblem& problem, const Schedule& deepest,
-                  std::vector<Schedule>& all) {
-  Schedule stream = deepest;
-  stream.split = {SplitKind::stream_k, 1};
-  all.push_back(stream);
-  // A split of K only pays while there are fewer tiles than SMs; half of them is the last useful case of two parts.
-  const std::int64_t tiles = tiles_of(problem, deepest);
-  const std::int64_t k_blocks = round_up(problem.k, deepest.tile_k) / deepest.tile_k;
-  for (const int parts : {2, 4, 8}) {
-    if (tiles * parts > 2 * device.sm_count || k_blocks < 2 * parts) break;
-    Schedule split = deepest;
-    split.split = {SplitKind::split_k, parts};
-    all.push_back(split);
-  }
-  if (deepest.roles.consumers == Consumers::pingpong) return;
-  Schedule pair = deepest;
-  pair.ctas_per_sm = 2;
-  while (pair.stages > 2 && schedule::resident_bytes(device, pair) > device.smem_per_sm) --pair.stages;
-  const bool fits = schedule::resident_bytes(device, pair) <= device.smem_per_sm &&
-                    schedule::registers_needed(pair) <= schedule::registers_available(device, pair);
-  if (fits) all.push_back(pair);
-}
-
-void add_tile(const Device& device, const GemmProblem& problem, const Schedule& base, std::vector<Schedule>& all) {
-  const int most = schedule::largest_stages(device, base);
-  Schedule s = base;
-  for (s.stages = 2; s.stages <= std::max(most, 1) + 1; ++s.stages) all.push_back(s);
-  if (most < 2) return;
-  s.stages = most;
-  add_variants(device, problem, s, all);
-}
-
 double ratio(int a, int b) { return a > b ? static_cast<double>(a) / b : static_cast<double>(b) / a; }
 
 double distance(const TileSpec& wanted, int m, int n, int k) {
@@ -106,7 +82,8 @@ auto nearest_of(const Tiles& tiles, const TileSpec& wanted) {
 
 Schedule gpu_schedule_for_tile(const Device& device, const GemmProblem& problem, const TileSpec& wanted) {
   Schedule s = device.arch == Arch::sm_90 ? sm90_schedule(nearest_of(kSm90Tiles, wanted), problem.epilogue)
-                                          : base_schedule(device, problem, nearest_of(kSm120Tiles, wanted));
+                                          : sm120_schedule(nearest_of(kSm120Tiles, wanted), Consumers::cooperative, 2,
+                                                           SplitKind::none, problem.epilogue);
   s.tile_m = wanted.m;
   s.tile_n = wanted.n;
   s.tile_k = wanted.k;
@@ -119,16 +96,7 @@ Schedule gpu_schedule_for_tile(const Device& device, const GemmProblem& problem,
 std::vector<Schedule> candidates(const Device& device, const GemmProblem& problem) {
   if (device.arch == Arch::cpu) return cpu_candidates(device, problem);
   if (device.arch == Arch::sm_90) return sm90_candidates(problem.epilogue);
-  std::vector<Schedule> all;
-  if (kernel_arch(device.arch) != Arch::sm_120) return all;
-  for (const CatalogueTile& tile : kSm120Tiles) {
-    Schedule base = base_schedule(device, problem, tile);
-    add_tile(device, problem, base, all);
-    if (!tile.pingpong) continue;
-    base.roles.consumers = Consumers::pingpong;
-    add_tile(device, problem, base, all);
-  }
-  return all;
+  return kernel_arch(device.arch) == Arch::sm_120 ? sm120_candidates(problem.epilogue) : std::vector<Schedule>();
 }
 
 Schedule schedule_for_tile(const Device& device, const GemmProblem& problem, const TileSpec& tile) {
@@ -152,10 +120,7 @@ bool in_catalogue(const Device& device, const Schedule& s) {
     const auto built = sm90_candidates(s.epilogue);
     return std::find(built.begin(), built.end(), s) != built.end();
   }
-  return std::any_of(kSm120Tiles.begin(), kSm120Tiles.end(), [&](const CatalogueTile& tile) {
-    return tile.m == s.tile_m && tile.n == s.tile_n && tile.k == s.tile_k &&
-           (tile.pingpong || s.roles.consumers == Consumers::cooperative);
-  });
+  return in_sm120_catalogue(s);
 }
 
 }  // namespace tilewright

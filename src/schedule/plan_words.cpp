@@ -37,9 +37,9 @@ const char* meaning(RejectionCode code) {
     case RejectionCode::smem_over_limit: return "more shared memory than a block may have";
     case RejectionCode::working_set_over_l2: return "a core's working set does not fit its L2";
     case RejectionCode::cluster_not_supported: return "clusters are 1";
-    case RejectionCode::tile_not_in_catalogue: return "it fits, but no kernel is built for the tile";
     case RejectionCode::register_budget: return "more registers than a thread may have";
     case RejectionCode::smem_over_sm: return "the resident blocks need more shared memory than the SM has";
+    case RejectionCode::tile_not_in_catalogue: return "it fits, but no kernel is built for it";
     case RejectionCode::rows_suit_other_walk: return "the other way over the weights is faster for as many rows";
   }
   return "";

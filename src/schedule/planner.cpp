@@ -36,10 +36,9 @@ Status check(const GemmProblem& problem) {
 // Times within this factor are the same to a model that is right to some per cent.
 constexpr double kSameTime = 1.005;
 
-// What a schedule asks of the kernel beyond the plain one: splitting K, two consumer groups, two blocks a SM.
+// What a schedule asks of the kernel beyond the plain one: two consumer groups, or, more than that, dividing K.
 int complexity(const Schedule& s) {
-  return (s.split.kind != SplitKind::none ? 4 : 0) + (s.roles.consumers == Consumers::pingpong ? 2 : 0) +
-         (s.ctas_per_sm > 1 ? 1 : 0);
+  return (s.split.kind != SplitKind::none ? 2 : 0) + (s.roles.consumers == Consumers::pingpong ? 1 : 0);
 }
 
 // Best first: by time in steps of kSameTime from the fastest on; within a step the plainer one, then the one that

@@ -19,15 +19,25 @@ namespace {
 using schedule::grouped;
 
 constexpr schedule::EnumNames<12> kCodeNames = {
-    "no_kernels_for_arch",   "no_fp4_mma",      "precision_not_built", "k_not_multiple_of_16",
-    "stages_below_two",      "smem_over_limit", "working_set_over_l2", "cluster_not_supported",
-    "tile_not_in_catalogue", "register_budget", "smem_over_sm",        "rows_suit_other_walk"};
+    "no_kernels_for_arch", "no_fp4_mma",      "precision_not_built",   "k_not_multiple_of_16",
+    "stages_below_two",    "smem_over_limit", "working_set_over_l2",   "cluster_not_supported",
+    "register_budget",     "smem_over_sm",    "tile_not_in_catalogue", "rows_suit_other_walk"};
 
 Rejection reason(RejectionCode code, std::string message, std::int64_t needs = 0, std::int64_t limit = 0) {
   return {std::nullopt, code, needs, limit, std::move(message), std::nullopt};
 }
 
 std::string tile_of(const Schedule& s) { return to_string(TileSpec{s.tile_m, s.tile_n, s.tile_k, 0}); }
+
+// What of a schedule no kernel is built for: on SM90, where a tile has one ring, the tile with its stages; on SM120 the
+// tile, or where that is built the whole of the schedule.
+std::string subject_of(const Schedule& s) {
+  if (s.arch == Arch::sm_90) return fmt::format("{} with {} stages", tile_of(s), s.stages);
+  const bool built = std::any_of(kSm120Tiles.begin(), kSm120Tiles.end(), [&](const Sm120Tile& tile) {
+    return tile.m == s.tile_m && tile.n == s.tile_n && tile.k == s.tile_k;
+  });
+  return s.arch == Arch::sm_120 && built ? describe(s) : tile_of(s);
+}
 
 // Rules on the bytes of one block, or of one core's working set.
 std::optional<Rejection> reject_bytes(const Device& device, const Schedule& s) {
@@ -61,9 +71,9 @@ std::optional<Rejection> reject_residency(const Device& device, const Schedule& 
     return reason(
         RejectionCode::register_budget,
         fmt::format("{} {} needs {} registers a consumer thread ({} accumulators), {} over the {} there are for "
-                    "{} threads and {} blocks a SM",
+                    "{} threads a SM",
                     tile_of(s), to_string(s.roles.consumers), registers, accumulators(s), registers - available,
-                    available, threads(s), s.ctas_per_sm),
+                    available, s.ctas_per_sm * threads(s)),
         registers, available);
   }
   const std::int64_t resident = schedule::resident_bytes(device, s);
@@ -93,13 +103,15 @@ std::optional<Rejection> broken_rule(const Device& device, const Schedule& s) {
         fmt::format("{} in clusters of {}: each block loads its own tiles, so clusters are 1", tile_of(s), s.cluster),
         s.cluster, 1);
   }
+  if (gpu) {
+    if (auto residency = reject_residency(device, s)) return residency;
+  }
   if (!in_catalogue(device, s)) {
     return reason(RejectionCode::tile_not_in_catalogue,
-                  fmt::format("{}{} fits with {} B, but no {} kernel is built for it", tile_of(s),
-                              s.arch == Arch::sm_90 ? fmt::format(" with {} stages", s.stages) : "",
+                  fmt::format("{} fits with {} B, but no {} kernel is built for it", subject_of(s),
                               grouped(shared_memory(s).total), to_string(s.arch)));
   }
-  return gpu ? reject_residency(device, s) : std::nullopt;
+  return std::nullopt;
 }
 
 // The backend has one way over the weights for a number of rows.
@@ -128,9 +140,8 @@ std::optional<Schedule> nearest_tile(const Device& device, const GemmProblem& pr
   std::optional<Schedule> best;
   double best_distance = std::numeric_limits<double>::infinity();
   for (const Schedule& candidate : candidates(device, problem)) {
-    // Elsewhere each tile comes unsplit and once a SM too; the kernels of SM90 are what they are.
-    const bool variant = candidate.split.kind != SplitKind::none || candidate.ctas_per_sm != 1;
-    if (variant && candidate.arch != Arch::sm_90) continue;
+    // Elsewhere each tile comes unsplit too; the kernels of SM90 are what they are.
+    if (candidate.split.kind != SplitKind::none && candidate.arch != Arch::sm_90) continue;
     if (candidate.roles.consumers != s.roles.consumers && !on_cpu(s.mma)) continue;
     const double distance =
         ratio(candidate.tile_m, s.tile_m) * ratio(candidate.tile_n, s.tile_n) * ratio(candidate.tile_k, s.tile_k);
@@ -203,6 +214,11 @@ std::optional<Rejection> reject(const Device& device, const GemmProblem& problem
   if (arch == Arch::sm_120 && problem.precision == Precision::w4a16) {
     return reason(RejectionCode::precision_not_built,
                   fmt::format("no w4a16 kernel is built for {}; w4a4 is", to_string(device.arch)));
+  }
+  if (arch == Arch::sm_120 && !sm120_has(problem.epilogue)) {
+    return reason(RejectionCode::precision_not_built,
+                  fmt::format("no {} kernel ends in {}: activations are passed on as NVFP4 there",
+                              to_string(device.arch), to_string(problem.epilogue)));
   }
   if (problem.k % 16 != 0) {
     return reason(RejectionCode::k_not_multiple_of_16,

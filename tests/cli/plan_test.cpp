@@ -82,6 +82,40 @@ TEST(Plan, PlansOneGroupedGemmForAnArchitecture) {
   EXPECT_EQ(document["plans"][0]["rows_per_expert"], 16.0);
 }
 
+TEST(Plan, ListsEveryLegalCandidateOfEachGemmOnRequest) {
+  const std::string question = "plan --device rtx-pro-6000-server --model glm-5 --tokens 512 --ep 8 --all";
+  const ToolRun run = tilewright(question + " --format json");
+  EXPECT_EQ(run.exit, 0) << run.err;
+  const json document = run.json();
+  ASSERT_EQ(document["plans"].size(), 2U);
+  for (const json& plan : document["plans"]) {
+    const json& candidates = plan["candidates"];
+    ASSERT_GT(candidates.size(), 12U);  // more than one for each tile
+    EXPECT_EQ(candidates[0], plan["chosen"]);
+    for (const json& candidate : candidates) {
+      EXPECT_LE(candidate["shared_memory"]["total"], candidate["shared_memory"]["limit"]);
+      EXPECT_EQ(sum_of_bytes(candidate["shared_memory"]["buffers"]), candidate["shared_memory"]["total"]);
+      EXPECT_GT(candidate["predicted_us"], 0.0);
+      EXPECT_FALSE(candidate["bound"].get<std::string>().empty());
+      for (const json& rejection : plan["rejected"]) EXPECT_NE(rejection["schedule"], candidate["schedule"]);
+    }
+  }
+  const std::string text = tilewright(question).out;
+  const std::string count = std::to_string(document["plans"][0]["candidates"].size());
+  EXPECT_NE(text.find(count + " legal candidates, best first"), std::string::npos) << text;
+}
+
+TEST(Plan, SaysOfATileThatNoStackLaunchesWhatItNeedsWithTwoToFourStages) {
+  const std::string question = "plan --device rtx-pro-6000-server --model glm-5 --tokens 512 --ep 8 --why-not ";
+  for (const char* tile : {"128x256x128:2", "128x256x128:3"}) {
+    const ToolRun run = tilewright(question + tile);
+    EXPECT_EQ(run.exit, 0) << run.err;
+    EXPECT_NE(run.out.find(std::string(tile) + "? legal with "), std::string::npos) << run.out;
+  }
+  const std::string over = tilewright(question + "128x256x128:4").out;
+  EXPECT_NE(over.find("128x256x128:4? 128x256x128 with 4 stages needs "), std::string::npos) << over;
+}
+
 TEST(Plan, ARejectedScheduleSaysWhatItNeedsAndWhatTheLimitIs) {
   const ToolRun run =
       tilewright("plan --arch sm_120 --groups 32 --rows 256 --n 4096 --k 6144 --precision w4a4 --format json");

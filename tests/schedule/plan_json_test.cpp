@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "schedule/problems.hpp"
@@ -67,6 +68,14 @@ TEST(PlanJson, ListsEveryCandidateWhenAsked) {
   const json& candidates = document["plans"][0]["candidates"];
   ASSERT_EQ(candidates.size(), plan.plans[0].ranked.size());
   EXPECT_EQ(candidates[0], document["plans"][0]["chosen"]);
+  double slowest = 0;  // of those before
+  for (const json& candidate : candidates) {
+    EXPECT_EQ(candidate.size(), document["plans"][0]["chosen"].size());
+    EXPECT_LE(candidate["shared_memory"]["total"], 101376);
+    // Within half a percent the plainer one comes first.
+    EXPECT_LE(slowest, 1.005 * candidate["predicted_us"].get<double>());
+    slowest = std::max(slowest, candidate["predicted_us"].get<double>());
+  }
 }
 
 TEST(PlanJson, HasANullWhereNothingRuns) {

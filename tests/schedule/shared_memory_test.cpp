@@ -70,6 +70,14 @@ TEST(SharedMemory, OfAnSm90TileKeepsTheTokensAtTheSwizzleAtom) {
   EXPECT_EQ(plan.find(Buffer::staging).bytes, 32 * (64 * 2 + 16));      // 64 channels: gate and up are one
 }
 
+TEST(SharedMemory, StagesBf16AlsoWhereNvfp4IsStored) {
+  const auto staging = [](Epilogue epilogue) {
+    return shared_memory(sm120(128, 128, 128, 2, epilogue)).find(Buffer::staging).bytes;
+  };
+  EXPECT_EQ(staging(Epilogue::act_nvfp4), 32 * (128 * 2 + 16));
+  EXPECT_EQ(staging(Epilogue::gated_nvfp4), 32 * (64 * 2 + 16));
+}
+
 TEST(SharedMemory, StagesOneBufferForEachConsumerGroup) {
   Schedule s = sm120(128, 64, 128, 3, Epilogue::bf16);
   const std::int64_t one = shared_memory(s).find(Buffer::staging).bytes;
@@ -120,8 +128,10 @@ TEST(SharedMemory, BuffersOfEveryCandidateTouchAlignAndSumToTheTotal) {
   EXPECT_TRUE(rc::check("layout of a random candidate", [] {
     const auto name = *rc::gen::element<std::string>("h200", "rtx-pro-6000-server", "gb10", "cpu");
     const Device device = name == "cpu" ? schedule_tests::cpu() : schedule_tests::device(name);
-    const auto epilogue = *rc::gen::element(Epilogue::bf16, Epilogue::finalize, Epilogue::act_bf16, Epilogue::act_nvfp4,
-                                            Epilogue::gated_bf16, Epilogue::gated_nvfp4);
+    const bool fp4 = default_precision(device.arch) == Precision::w4a4;
+    const auto epilogue =
+        *rc::gen::element(Epilogue::bf16, Epilogue::finalize, fp4 ? Epilogue::act_nvfp4 : Epilogue::act_bf16,
+                          fp4 ? Epilogue::gated_nvfp4 : Epilogue::gated_bf16);
     auto problem = grouped_gemm(4, 16, 1024, 1024, default_precision(device.arch), epilogue);
     RC_ASSERT(problem.has_value());
     const auto all = candidates(device, *problem);
