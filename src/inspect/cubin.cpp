@@ -169,13 +169,14 @@ class CubinReader {
     kernel.static_shared_bytes = bytes;
   }
 
-  static void count_instructions(ByteView code, KernelInfo& kernel) {
+  void count_instructions(ByteView code, KernelInfo& kernel) const {
     const SassCounts counts = count_sass(code);
     kernel.setmaxnreg = counts.setmaxnreg;
     kernel.griddep_wait = counts.griddep_wait;
     kernel.griddep_launch = counts.griddep_launch;
     kernel.local_memory_loads = counts.local_loads;
     kernel.local_memory_stores = counts.local_stores;
+    if (contents_.target.number / 10 == 12) kernel.fp4_mma = counts.fp4_mma;
   }
 
   void read_kernel_attributes(const std::optional<ByteView>& code, KernelInfo& kernel) {

@@ -13,8 +13,8 @@ inline constexpr int kWorkingRegistersSm90 = 48;
 inline constexpr int kWorkingRegistersSm12x = 80;
 // A ring deeper than this hides nothing more; it bounds the search for tiles of a few bytes.
 inline constexpr int kMostStages = 32;
-// What a producer warp keeps after setmaxnreg, which moves whole multiples of 8.
-inline constexpr int kProducerRegisters = 40;
+// What a producer warp keeps at least after setmaxnreg, which moves multiples of 8: that of the built kernels.
+inline constexpr int kProducerRegisters = 56;
 
 /// Registers that a consumer thread needs; the estimate above, rounded up to what setmaxnreg can ask for.
 constexpr int registers_needed(const Schedule& s) {

@@ -79,7 +79,8 @@ Json resources_json(const KernelInfo& kernel) {
           {"griddepcontrol_wait", or_null(kernel.griddep_wait)},
           {"griddepcontrol_launch", or_null(kernel.griddep_launch)},
           {"local_memory_loads", or_null(kernel.local_memory_loads)},
-          {"local_memory_stores", or_null(kernel.local_memory_stores)}};
+          {"local_memory_stores", or_null(kernel.local_memory_stores)},
+          {"fp4_mma", or_null(kernel.fp4_mma)}};
 }
 
 Json remedies_json(const std::vector<CutlassRemedy>& remedies) {

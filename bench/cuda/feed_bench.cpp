@@ -1,0 +1,177 @@
+// How fast SM120's kernels feed their tensor cores, measured on an SM90 GPU: the same ring, layouts and fragment loads
+// under SM120's shared memory, with an MMA that only reads its operands (FeedOnly). Prints JSON.
+//
+//   prefill tiles   cycles of a k-block in a SM (clock64 around the mainloops), against the cycles that SM120's MMA
+//                   needs for it at 4,096 FLOP a clock
+//   decode tiles    bytes of weights and scales over the kernel's time, against the read bandwidth measured in the run
+//
+// 32 experts of 4,096 x 6,144 (453 MB, more than the L2 holds); 512 rows each for prefill, a tile's for decode. Medians
+// of 9 launches.
+#include <algorithm>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+#include "cuda/device.hpp"
+#include "cuda/device_memory.hpp"
+#include "cuda/meter.hpp"
+#include "cuda/sm120/grouped_gemm.hpp"
+
+namespace {
+
+using namespace tilewright;
+using namespace tilewright::cuda;
+
+constexpr int kExperts = 32;
+constexpr int kN = 4096;
+constexpr int kK = 6144;
+constexpr int kPrefillRows = 512;
+constexpr int kLaunches = 9;
+constexpr double kFlopPerClk = 4096.0;  // of a SM of SM120 in FP4: tilewright/device.hpp
+
+template <typename T>
+T median(std::vector<T> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+DeviceMemory random_bytes(std::int64_t bytes) {
+  // Scales of any value would do: nothing is multiplied.
+  std::mt19937 random(7);
+  std::vector<std::uint32_t> block(1U << 20U);
+  for (auto& word : block) word = static_cast<std::uint32_t>(random()) & 0x3F3F3F3FU;
+  DeviceMemory memory(bytes);
+  const auto block_bytes = static_cast<std::int64_t>(block.size() * 4);
+  for (std::int64_t at = 0; at < bytes; at += block_bytes) {
+    require(cudaMemcpy(memory.as<std::uint8_t>() + at, block.data(),
+                       static_cast<std::size_t>(std::min(block_bytes, bytes - at)), cudaMemcpyHostToDevice));
+  }
+  return memory;
+}
+
+class FeedBench {
+ public:
+  explicit FeedBench(const GpuInfo& gpu)
+      : gpu_(gpu),
+        weights_(random_bytes(kExperts * sm120::matrix_bytes(kN, kK))),
+        x_(random_bytes(sm120::token_bytes(kExperts * kPrefillRows, kK))),
+        row_scales_(std::vector<float>(2 * kExperts, 1.0F)),
+        y_(std::int64_t{kExperts} * kPrefillRows * kN * 2),
+        cycles_(std::int64_t{gpu.sm_count} * 16),
+        partials_(std::int64_t{gpu.sm_count} * 256 * 256 * 4),
+        flags_(std::int64_t{gpu.sm_count} * 4) {
+    flags_.fill(0);
+    std::vector<std::int32_t> dests(static_cast<std::size_t>(kExperts) * kPrefillRows);
+    for (std::size_t i = 0; i < dests.size(); ++i) dests[i] = static_cast<std::int32_t>(i);
+    dests_ = DeviceMemory(dests);
+    require(cudaEventCreate(&begin_));
+    require(cudaEventCreate(&end_));
+  }
+
+  struct Figures {
+    double us = 0;
+    double cycles_per_block = 0;
+    double weight_GBps = 0;
+  };
+
+  Figures time(const sm120::BuiltGemm& gemm, const Schedule& schedule, int rows) {
+    std::vector<RowRange> ranges;
+    for (int e = 0; e < kExperts; ++e) ranges.push_back({e * rows, rows});
+    const DeviceMemory row_ranges(ranges);
+    sm120::GemmParams p;
+    p.weights = weights_.as<std::uint8_t>();
+    p.expert_stride = sm120::matrix_bytes(kN, kK);
+    p.row_scales = row_scales_.as<float>();
+    p.x = x_.as<std::uint8_t>();
+    p.row_dest = dests_.as<std::int32_t>();
+    p.row_ranges = row_ranges.as<RowRange>();
+    p.y = y_.as<void>();
+    p.y_stride = kN;
+    p.group_rows = std::int64_t{kExperts} * rows;
+    p.experts = kExperts;
+    p.weight_rows = kN;
+    p.k = kK;
+    p.cycles = cycles_.as<std::int64_t>();
+    p.partials = partials_.as<float>();
+    p.flags = flags_.as<unsigned>();
+    require(gemm.prepare());
+    std::vector<double> us;
+    std::vector<double> cycles;
+    for (int i = 0; i < kLaunches + 2; ++i) {
+      require(cudaEventRecord(begin_));
+      const Status status =
+          sm120::launch_gemm(gemm, schedule, p, std::int64_t{kExperts} * rows, gpu_.sm_count, false, nullptr);
+      if (!status) throw std::runtime_error(status.error().message());
+      require(cudaEventRecord(end_));
+      require(cudaEventSynchronize(end_));
+      if (i < 2) continue;
+      float ms = 0;
+      require(cudaEventElapsedTime(&ms, begin_, end_));
+      us.push_back(1e3 * static_cast<double>(ms));
+      cycles.push_back(cycles_per_block(schedule));
+    }
+    Figures figures{median(us), median(cycles), 0};
+    figures.weight_GBps = static_cast<double>(kExperts) * kN * kK * 9.0 / 16.0 / (figures.us * 1e3);
+    return figures;
+  }
+
+ private:
+  // Under pingpong the clock is that of one group, which has half of the block's k-blocks; the other's are between.
+  double cycles_per_block(const Schedule& schedule) const {
+    const auto counts = cycles_.read<std::int64_t>(2 * static_cast<std::size_t>(gpu_.sm_count));
+    double cycles = 0;
+    double blocks = 0;
+    for (std::size_t i = 0; i < counts.size(); i += 2) {
+      cycles += static_cast<double>(counts[i]);
+      blocks += static_cast<double>(counts[i + 1]);
+    }
+    return cycles / blocks / (schedule.roles.consumers == Consumers::pingpong ? 2.0 : 1.0);
+  }
+
+  GpuInfo gpu_;
+  DeviceMemory weights_;
+  DeviceMemory x_;
+  DeviceMemory row_scales_;
+  DeviceMemory y_;
+  DeviceMemory cycles_;
+  DeviceMemory partials_;
+  DeviceMemory flags_;
+  DeviceMemory dests_;
+  cudaEvent_t begin_ = nullptr;
+  cudaEvent_t end_ = nullptr;
+};
+
+}  // namespace
+
+int main() {
+  const auto gpu = current_sm90();
+  if (!gpu) {
+    std::fprintf(stderr, "%s\n", gpu.error().message().c_str());
+    return 4;
+  }
+  const double read = measure_read_GBps(gpu->sm_count).value();
+  FeedBench bench(*gpu);
+  std::printf("{\"schema\": \"tilewright.feed/1\", \"device\": \"%s\", \"read_GBps\": %.0f, \"results\": [",
+              gpu->name.c_str(), read);
+  const char* separator = "";
+  for (const sm120::BuiltGemm& gemm : sm120::built_gemms()) {
+    if (gemm.policy != sm120::MmaPolicy::feed_only) continue;
+    const bool decode = gemm.deepest.tile_n <= 64;
+    for (const SplitKind split : {SplitKind::none, SplitKind::stream_k}) {
+      Schedule schedule = gemm.deepest;
+      schedule.split.kind = split;
+      if (!takes(gemm, schedule) || (!decode && split != SplitKind::none)) continue;
+      const auto figures = bench.time(gemm, schedule, decode ? schedule.tile_n : kPrefillRows);
+      const double needed = 2.0 * schedule.tile_m * schedule.tile_n * schedule.tile_k / kFlopPerClk;
+      std::printf(
+          "%s\n  {\"schedule\": \"%s\", \"us\": %.2f, \"cycles_per_k_block\": %.1f, \"mma_cycles\": %.1f, "
+          "\"weight_GBps\": %.0f, \"read_share\": %.3f}",
+          separator, describe(schedule).c_str(), figures.us, figures.cycles_per_block, needed, figures.weight_GBps,
+          figures.weight_GBps / read);
+      std::fflush(stdout);
+      separator = ",";
+    }
+  }
+  std::printf("\n]}\n");
+  return 0;
+}
