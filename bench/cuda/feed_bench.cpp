@@ -108,7 +108,7 @@ class FeedBench {
       float ms = 0;
       require(cudaEventElapsedTime(&ms, begin_, end_));
       us.push_back(1e3 * static_cast<double>(ms));
-      cycles.push_back(cycles_per_block(schedule));
+      cycles.push_back(cycles_per_block());
     }
     Figures figures{median(us), median(cycles), 0};
     figures.weight_GBps = static_cast<double>(kExperts) * kN * kK * 9.0 / 16.0 / (figures.us * 1e3);
@@ -116,8 +116,8 @@ class FeedBench {
   }
 
  private:
-  // Under pingpong the clock is that of one group, which has half of the block's k-blocks; the other's are between.
-  double cycles_per_block(const Schedule& schedule) const {
+  // Under pingpong the clock is that of one group and its k-blocks.
+  [[nodiscard]] double cycles_per_block() const {
     const auto counts = cycles_.read<std::int64_t>(2 * static_cast<std::size_t>(gpu_.sm_count));
     double cycles = 0;
     double blocks = 0;
@@ -125,7 +125,7 @@ class FeedBench {
       cycles += static_cast<double>(counts[i]);
       blocks += static_cast<double>(counts[i + 1]);
     }
-    return cycles / blocks / (schedule.roles.consumers == Consumers::pingpong ? 2.0 : 1.0);
+    return cycles / blocks;
   }
 
   GpuInfo gpu_;

@@ -88,13 +88,13 @@ TEST_F(Sm120OnSm90, GivesTheSameBitsWithEveryTileAndDepth) {
   });
 }
 
-// Weights that do not come from the L2 land late: a group of pingpong consumers then waits for its stages while those of
-// the other group's tile are still on their way.
-TEST_F(Sm120OnSm90, KeepsTheGroupsApartWhereLoadsAreLate) {
+// Many tiles a block, and many times round the ring for each: groups of pingpong consumers come back to stages that the
+// other group has used meanwhile.
+TEST_F(Sm120OnSm90, KeepsPingpongGroupsApartOverManyTiles) {
   for_each_emulated([](const BuiltGemm& gemm) {
     if (gemm.deepest.epilogue != Epilogue::bf16) return;
     for (const Schedule& schedule : schedules_of(gemm, true)) {
-      expect_exact(gemm, schedule, {4096, 6144, {gemm.deepest.tile_n, gemm.deepest.tile_n, gemm.deepest.tile_n}}, 3);
+      expect_exact(gemm, schedule, {1536, 3072, {gemm.deepest.tile_n, 2 * gemm.deepest.tile_n}, 3}, 3);
     }
   });
 }

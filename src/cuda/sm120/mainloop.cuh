@@ -65,9 +65,6 @@ class Mainloop {
                                              int k_end, int slabs, bool arrives, Sums& sums) {
 #pragma unroll 1
     for (int k_block = k_begin; k_block < k_end; ++k_block) {
-      // A wait tells a phase from the one before it and no more. Past the other group's k-blocks this group has not seen
-      // the phase before its own end; it has been filled, as the tile has been handed on.
-      if constexpr (Shape::kPingpong) ptx::barrier_wait(at.full + stage.index * kBarrierBytes, stage.parity ^ 1U);
       ptx::barrier_wait(at.full + stage.index * kBarrierBytes, stage.parity);
       const std::uint32_t offset = stage.index * Shape::kStageBytes;
 #pragma unroll

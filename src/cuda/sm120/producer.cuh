@@ -23,7 +23,7 @@ class Producer {
     if (params_.ranges_ready == 0) ptx::wait_for_dependencies();
     TileWalker<Shape, GemmParams> walker(params_);
     TilePart part = walker.next();
-    hand_on(part);
+    if (!Shape::kPingpong || part.expert < 0) hand_on(part);
     // The first stages' weights are on their way before the kernel before this one has left its activations.
     const int early = part.expert < 0 ? 0 : min(part.k_end - part.k_begin, params_.stages);
     if (lane_ == 0) fill_early_weights(part, early);
@@ -34,7 +34,7 @@ class Producer {
 #pragma unroll 1
     while (part.expert >= 0) {
       part = walker.next();
-      hand_on(part);
+      if (!Shape::kPingpong || part.expert < 0) hand_on(part);
       if (lane_ == 0 && part.expert >= 0) fill_stages(part, 0);
       __syncwarp();
     }
@@ -119,6 +119,11 @@ class Producer {
       }
       fill_tokens(part, k_block, stage_.index);
       stage_.advance(params_.stages);
+      // A wait tells a phase of a stage from the one before it and no more. Under pingpong a group has not seen the
+      // other's phases end, so it hears of a tile when they have: when the producer has opened the stages again.
+      if (Shape::kPingpong && k_block - part.k_begin + 1 == min(part.k_end - part.k_begin, params_.stages)) {
+        hand_on(part);
+      }
     }
   }
 
