@@ -4,7 +4,8 @@
   scripts/performance_doc.py           rewrite the page
   scripts/performance_doc.py --check   fail when the page is not what the results say
 
-A result is bench/results/MACHINE/NAME.json, as the tool printed it. Those of `tilewright validate` are on docs/model.md.
+A result is bench/results/MACHINE/NAME.json, as the tool printed it. Those of `tilewright validate` are on docs/model.md, those of
+`cuda_feed_bench` on docs/kernels/sm120.md.
 """
 
 import json
@@ -109,7 +110,7 @@ def section(machine, path):
 
 
 def page():
-    sections = [section(path.parent.name, path) for path in sorted(RESULTS.glob("*/*.json")) if path.parent.name != "published"]
+    sections = [section(path.parent.name, path) for path in sorted(RESULTS.glob("*/*.json")) if path.parent.name not in ("published", "feed")]
     return INTRODUCTION + "".join("\n" + text for text in sections)
 
 

@@ -142,7 +142,7 @@ TEST(Sm120Catalogue, RefusesWhatItsKernelsAreNotBuiltFor) {
     return rejection->message;
   };
   const std::string split = refusal("128x8x128:2", [](Schedule& s) { s.split = {SplitKind::split_k, 2}; });
-  EXPECT_EQ(split.rfind("128x8x128, 2 stages, cooperative 8+1 warps, split-K 2, bf16 fits with ", 0), 0U) << split;
+  EXPECT_EQ(split.rfind("128x8x128, 2 stages, cooperative 8+4 warps, split-K 2, bf16 fits with ", 0), 0U) << split;
   refusal("128x8x128:2", [](Schedule& s) { s.ctas_per_sm = 2; });
   refusal("128x8x128:2", [](Schedule& s) { s.token_load = TokenLoad::gather; });
   refusal("128x8x128:2", [](Schedule& s) { s.roles.consumer_warps = 4; });

@@ -17,9 +17,10 @@ Json backends_json() {
 
 std::string cuda_words() {
   const Status available = cuda_available();
-  if (available) return "sm_90a; runs here";
+  constexpr const char* kSm12x = "SM12x's GEMM, built and never run on its hardware";
+  if (available) return fmt::format("sm_90a, runs here; {}", kSm12x);
   if (!has_cuda_kernels()) return fmt::format("none; {}", available.error().remedy);
-  return fmt::format("sm_90a; not here: {}", available.error().message());
+  return fmt::format("sm_90a, not here: {}; {}", available.error().message(), kSm12x);
 }
 
 }  // namespace tilewright::cli
