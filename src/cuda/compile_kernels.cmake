@@ -1,7 +1,6 @@
 # Compiles a file of kernels and keeps what ptxas says of them. Run with -P; needs NVCC, HOST (the C++ compiler), FLAGS,
-# ROOT, SOURCE (below src/cuda) and OBJECT. Fails where a kernel spills or ptxas serialises its wgmmas or ignores setmaxnreg (C75xx), which
-# costs a fifth of the speed and shows nowhere else.
-# For sm_90a unless FLAGS name another target.
+# ROOT, SOURCE (below src/cuda) and OBJECT. Fails where a kernel spills, and where ptxas serialises its wgmmas or ignores
+# setmaxnreg (C75xx), which costs a fifth of the speed and shows nowhere else. For sm_90a unless FLAGS name a target.
 set(target -gencode=arch=compute_90a,code=sm_90a)
 if(FLAGS MATCHES "-gencode")
   set(target "")
