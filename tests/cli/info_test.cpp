@@ -33,6 +33,16 @@ TEST(Info, SaysWhetherThereAreCudaKernelsAndWhyTheyDoNotRunHere) {
   }
 }
 
+TEST(Info, DoesNotClaimThatSm12xKernelsHaveRunOnTheirHardware) {
+  const bool built = !tilewright("info --doctor --format json").json()["doctor"]["build"]["cuda_targets"].empty();
+  for (const std::string verb : {"info", "info --doctor"}) {
+    const std::string text = tilewright(verb).out;
+    const auto line = text.find("SM12x kernels");
+    ASSERT_NE(line, std::string::npos) << text;
+    EXPECT_LT(text.find(built ? "never on SM12x" : "none", line), text.find('\n', line)) << text;
+  }
+}
+
 TEST(Info, EveryListedDeviceAndModelIsKnownToPlan) {
   const auto document = tilewright("info --format json").json();
   for (const auto& device : document["devices"]) {

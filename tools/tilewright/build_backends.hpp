@@ -16,4 +16,7 @@ Json backends_json();
 /// Whether there are CUDA kernels and whether they run here, and why not.
 std::string cuda_words();
 
+/// What there is of kernels for SM120 and SM121, and where they have run.
+std::string sm12x_words();
+
 }  // namespace tilewright::cli

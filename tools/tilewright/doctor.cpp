@@ -138,7 +138,8 @@ void add_doctor(Report& report) {
   report.sections.emplace_back(
       Facts{"This build",
             {{"CPU kernels", fmt::format("{}; runs {} here", fmt::join(cpu.tiers, ", "), cpu.tiers.back())},
-             {"CUDA kernels", cuda_words()}}});
+             {"CUDA kernels", cuda_words()},
+             {"SM12x kernels", sm12x_words()}}});
   std::string lines = findings.empty() ? "Findings: nothing contradicts." : "Findings:";
   for (const std::string& finding : findings) lines += "\n- " + finding;
   report.sections.emplace_back(Text{lines});

@@ -96,7 +96,8 @@ Facts build_facts() {
           {{"tilewright", TILEWRIGHT_VERSION},
            {"backends", fmt::format("{}", fmt::join(backends_json().get<std::vector<std::string>>(), ", "))},
            {"precisions", "w4a16, w4a4"},
-           {"CUDA kernels", cuda_words()}}};
+           {"CUDA kernels", cuda_words()},
+           {"SM12x kernels", sm12x_words()}}};
 }
 
 std::string cache(std::int64_t bytes) { return bytes == 0 ? "not known" : readable_bytes(static_cast<double>(bytes)); }
