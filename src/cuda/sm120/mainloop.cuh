@@ -60,7 +60,7 @@ class Mainloop {
     return a;
   }
 
-  /// Adds `k_blocks` k-blocks to sums; the last of K has `last_slabs` slabs, if it is among them.
+  /// Adds k-blocks [k_begin, k_end) to sums. `slabs` are those of all of K, whose last k-block may have fewer.
   __device__ __forceinline__ static void run(const ConsumerAddresses& at, StagePlace& stage, int stages, int k_begin,
                                              int k_end, int slabs, bool arrives, Sums& sums) {
 #pragma unroll 1
