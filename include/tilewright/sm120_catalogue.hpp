@@ -63,10 +63,11 @@ struct WarpGrid {
 };
 
 /// The grid whose warps read the fewest bytes of fragments from shared memory: weights once a column, tokens once a
-/// row; the taller of equal ones. A warp has whole MMAs of 16 x 8.
+/// row; the taller of equal ones. A warp has whole MMAs of 16 x 8; of a tile that no grid divides so, a column of
+/// warps.
 constexpr WarpGrid sm120_warp_grid(const Schedule& s) {
   const int warps = s.roles.consumer_warps / (s.roles.consumers == Consumers::pingpong ? 2 : 1);
-  WarpGrid best;
+  WarpGrid best{warps, 1};
   std::int64_t least = -1;
   for (int columns = 1; columns <= warps; columns *= 2) {
     const int rows = warps / columns;
@@ -88,6 +89,16 @@ constexpr int sm120_most_stages(const Sm120Tile& tile, Consumers consumers, Epil
 
 /// Two groups that alternate tiles have no block between them that could add partial sums up: they take whole tiles.
 constexpr bool sm120_splits(Consumers consumers) { return consumers == Consumers::cooperative; }
+
+/// Whether the kernel that is built for `deepest` runs `s`: the same but for fewer stages and a division of K.
+constexpr bool sm120_runs(const Schedule& deepest, Schedule s) {
+  const bool whole_tiles = s.split == Split{};
+  const bool streams = s.split == Split{SplitKind::stream_k, 1} && sm120_splits(s.roles.consumers);
+  if (s.stages < 2 || s.stages > deepest.stages || !(whole_tiles || streams)) return false;
+  s.stages = deepest.stages;
+  s.split = deepest.split;
+  return s == deepest;
+}
 
 /// Whether a kernel of the catalogue ends so.
 constexpr bool sm120_has(Epilogue epilogue) {

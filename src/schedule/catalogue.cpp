@@ -37,13 +37,11 @@ std::vector<Schedule> sm120_candidates(Epilogue epilogue) {
 
 bool in_sm120_catalogue(const Schedule& s) {
   const Consumers consumers = s.roles.consumers;
-  const bool whole_tiles = s.split.kind == SplitKind::none;
-  const bool streams = s.split.kind == SplitKind::stream_k && sm120_splits(consumers);
-  if (!sm120_has(s.epilogue) || s.stages < 2 || !(whole_tiles || streams)) return false;
+  if (!sm120_has(s.epilogue)) return false;
   return std::any_of(kSm120Tiles.begin(), kSm120Tiles.end(), [&](const Sm120Tile& tile) {
-    return (tile.pingpong || consumers == Consumers::cooperative) &&
-           s == sm120_schedule(tile, consumers, s.stages, s.split.kind, s.epilogue) &&
-           s.stages <= sm120_most_stages(tile, consumers, s.epilogue);
+    if (consumers == Consumers::pingpong && !tile.pingpong) return false;
+    const int most = sm120_most_stages(tile, consumers, s.epilogue);
+    return sm120_runs(sm120_schedule(tile, consumers, most, SplitKind::none, s.epilogue), s);
   });
 }
 

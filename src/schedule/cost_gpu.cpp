@@ -1,11 +1,11 @@
 // The time of a persistent, warp-specialized grouped GEMM.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "schedule/cost_constants.hpp"
 #include "schedule/cost_model.hpp"
 #include "tilewright/shared_memory.hpp"
+#include "tilewright/sm120_catalogue.hpp"
 #include "tilewright/sm90_catalogue.hpp"
 
 namespace tilewright::schedule {
@@ -30,16 +30,9 @@ double fragment_bytes(const Schedule& s) {
   const auto tokens = static_cast<double>(token_tile_bytes(s));
   // wgmma: the weight fragment once, the tokens by each 64-row slice.
   if (s.mma == Mma::wgmma_rs_bf16) return weights + tokens * s.tile_m / 64.0;
-  // mma.sync: warps in a grid of rows x columns, weights read once a column and tokens once a row; the best grid whose
-  // warps have at least one 16 x 8 tile.
-  const int warps = s.roles.consumer_warps / (s.roles.consumers == Consumers::pingpong ? 2 : 1);
-  double least = std::numeric_limits<double>::infinity();
-  for (int rows = 1; rows <= warps; rows *= 2) {
-    const int columns = warps / rows;
-    if (s.tile_m < 16 * rows || s.tile_n < 8 * columns) continue;
-    least = std::min(least, weights * columns + tokens * rows);
-  }
-  return std::isinf(least) ? weights + tokens * warps : least;
+  // mma.sync: weights are read once a column of warps and tokens once a row.
+  const WarpGrid grid = sm120_warp_grid(s);
+  return weights * grid.columns + tokens * grid.rows;
 }
 
 // Token columns that a tile multiplies, on average: SM90 deals an expert's rows evenly to its tiles and takes the wgmma

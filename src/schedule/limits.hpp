@@ -22,16 +22,13 @@ constexpr int registers_needed(const Schedule& s) {
   return static_cast<int>(round_up(accumulators(s) + working, 8));
 }
 
-/// Registers that a consumer thread may have with `ctas_per_sm` blocks resident. Only whole warpgroups of producers can
-/// pass theirs on by setmaxnreg; beside fewer warps every thread has the same number.
+/// Registers that a consumer thread may have with `ctas_per_sm` blocks resident: producers are a warpgroup, which
+/// passes on what it does not need by setmaxnreg.
 constexpr int registers_available(const Device& device, const Schedule& s) {
   const int producers = 32 * s.roles.producer_warps;
   const int consumers = 32 * s.roles.consumer_warps;
-  const int block = device.registers_per_sm / s.ctas_per_sm;
-  const bool moves = s.roles.producer_warps % 4 == 0;
-  const int sharers = moves ? consumers : producers + consumers;
-  const int left = moves ? block - producers * kProducerRegisters : block;
-  const int share = sharers == 0 ? 0 : left / sharers / 8 * 8;
+  const int block = device.registers_per_sm / s.ctas_per_sm - producers * kProducerRegisters;
+  const int share = consumers == 0 ? 0 : block / consumers / 8 * 8;
   return share < device.registers_per_thread ? share : device.registers_per_thread;
 }
 

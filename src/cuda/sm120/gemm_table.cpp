@@ -75,14 +75,7 @@ std::span<const BuiltGemm> built_gemms() {
   return all;
 }
 
-bool takes(const BuiltGemm& gemm, const Schedule& schedule) {
-  Schedule same = schedule;
-  same.stages = gemm.deepest.stages;
-  same.split = gemm.deepest.split;
-  const bool whole = schedule.split == Split{};
-  const bool split = schedule.split == Split{SplitKind::stream_k, 1} && sm120_splits(schedule.roles.consumers);
-  return same == gemm.deepest && schedule.stages >= 2 && schedule.stages <= gemm.deepest.stages && (whole || split);
-}
+bool takes(const BuiltGemm& gemm, const Schedule& schedule) { return sm120_runs(gemm.deepest, schedule); }
 
 Result<const BuiltGemm*> find_gemm(const Schedule& schedule, MmaPolicy policy) {
   for (const BuiltGemm& gemm : built_gemms()) {
