@@ -110,8 +110,8 @@ Timing GemmTimer::time(const sm90::BuiltGemm& gemm, int tokens) {
   const DeviceMemory x = random_rows(first_ ? tokens * std::int64_t{k_} : sm90::tile_order_bytes(grouped, k_) / 2);
   const DeviceMemory tiles(arranges ? sm90::tile_order_bytes(grouped, k_) : 0);
   const DeviceMemory y(first_ ? sm90::tile_order_bytes(grouped, channels) : rows * channels * 2);
-  const DeviceMemory partials(sm90::partial_bytes(gemm.schedule, blocks));
-  const DeviceMemory flags(sm90::flag_bytes(gemm.schedule, blocks));
+  const DeviceMemory partials(partial_bytes(gemm.schedule, blocks));
+  const DeviceMemory flags(flag_bytes(gemm.schedule, blocks));
   flags.fill(0);
   const DeviceMemory row_weights(std::vector<float>(static_cast<std::size_t>(grouped), 0.3F));
   std::vector<DeviceMemory> tables;

@@ -195,8 +195,8 @@ GemmOutcome run_case(const sm90::BuiltGemm& gemm, const GemmCase& test, int repe
   const Problem problem(gemm.schedule, test);
   const std::size_t values = problem.values();
   const DeviceMemory y(static_cast<std::int64_t>(values * 2));
-  const DeviceMemory partials(sm90::partial_bytes(gemm.schedule, blocks));
-  const DeviceMemory flags(sm90::flag_bytes(gemm.schedule, blocks));
+  const DeviceMemory partials(partial_bytes(gemm.schedule, blocks));
+  const DeviceMemory flags(flag_bytes(gemm.schedule, blocks));
   flags.fill(0);
   sm90::GemmParams params = problem.params();
   params.y = y.as<void>();
@@ -215,7 +215,7 @@ GemmOutcome run_case(const sm90::BuiltGemm& gemm, const GemmCase& test, int repe
     if (i > 0 && bits != outcome.y) outcome.worst = std::numeric_limits<double>::infinity();
   }
   outcome.unwritten = static_cast<std::size_t>(std::count(outcome.y.begin(), outcome.y.end(), kPoison));
-  const auto left = flags.read<unsigned>(static_cast<std::size_t>(sm90::flag_bytes(gemm.schedule, blocks) / 4));
+  const auto left = flags.read<unsigned>(static_cast<std::size_t>(flag_bytes(gemm.schedule, blocks) / 4));
   outcome.flags_clear = std::all_of(left.begin(), left.end(), [](unsigned flag) { return flag == 0; });
 
   std::mt19937 random(test.seed + 1);

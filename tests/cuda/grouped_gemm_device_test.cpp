@@ -107,8 +107,8 @@ TEST_F(GroupedGemmOnDevice, AddressesRowsPastTwoToTheThirtyOneElements) {
   const DeviceMemory dests(std::vector<std::int32_t>{0, 1});
   const DeviceMemory sources(std::vector<std::int32_t>{0, static_cast<std::int32_t>(rows - 1)});
   const int blocks = 4;
-  const DeviceMemory partials(sm90::partial_bytes((*found)->schedule, blocks));
-  const DeviceMemory flags(sm90::flag_bytes((*found)->schedule, blocks));
+  const DeviceMemory partials(partial_bytes((*found)->schedule, blocks));
+  const DeviceMemory flags(flag_bytes((*found)->schedule, blocks));
   flags.fill(0);
   const DeviceMemory y(std::int64_t{2} * 64 * 2);
   y.fill(0xFF);

@@ -254,8 +254,8 @@ Sm120Outcome run_case(const sm120::BuiltGemm& gemm, const Schedule& schedule, co
   const int blocks = test.blocks > 0 ? test.blocks : current_gpu().value().sm_count;
   const Problem problem(schedule, test);
   const DeviceMemory y(static_cast<std::int64_t>(problem.y_bytes()));
-  const DeviceMemory partials(sm120::partial_bytes(schedule, blocks));
-  const DeviceMemory flags(sm120::flag_bytes(schedule, blocks));
+  const DeviceMemory partials(partial_bytes(schedule, blocks));
+  const DeviceMemory flags(flag_bytes(schedule, blocks));
   flags.fill(0);
   sm120::GemmParams params = problem.params();
   params.y = y.as<void>();
@@ -272,7 +272,7 @@ Sm120Outcome run_case(const sm120::BuiltGemm& gemm, const Schedule& schedule, co
     if (i == 0) outcome.y = std::move(bytes);
     if (i > 0 && bytes != outcome.y) outcome.worst = std::numeric_limits<double>::infinity();
   }
-  const auto left = flags.read<unsigned>(static_cast<std::size_t>(sm120::flag_bytes(schedule, blocks) / 4));
+  const auto left = flags.read<unsigned>(static_cast<std::size_t>(flag_bytes(schedule, blocks) / 4));
   outcome.flags_clear = std::all_of(left.begin(), left.end(), [](unsigned flag) { return flag == 0; });
   if (stores_nvfp4(schedule.epilogue)) {
     problem.check_blocks(outcome);

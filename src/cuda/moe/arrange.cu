@@ -1,7 +1,7 @@
 // Activations on their way into GEMM1 where it does not gather them as they are (contracts: moe_kernels.hpp).
 #include <cuda_bf16.h>
 
-#include "cuda/moe/launch.cuh"
+#include "cuda/launch.cuh"
 #include "cuda/moe/moe_kernels.hpp"
 #include "cuda/ptx/grid_control.cuh"
 

@@ -2,7 +2,7 @@
 // its loads of up to 8 slots are in flight together, and are added in slot order.
 #include <cuda_bf16.h>
 
-#include "cuda/moe/launch.cuh"
+#include "cuda/launch.cuh"
 #include "cuda/moe/moe_kernels.hpp"
 #include "cuda/ptx/grid_control.cuh"
 

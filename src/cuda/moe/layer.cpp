@@ -58,8 +58,8 @@ Status prepare_kernels(int sm_count, std::int64_t& partial_bytes, std::int64_t& 
   for (const cuda::sm90::BuiltGemm& gemm : cuda::sm90::built_gemms()) {
     TILEWRIGHT_TRY(cuda_status(gemm.prepare(), "preparing a grouped GEMM"));
     const int blocks = cuda::sm90::launch_blocks(gemm.schedule, sm_count);
-    partial_bytes = std::max(partial_bytes, cuda::sm90::partial_bytes(gemm.schedule, blocks));
-    flag_bytes = std::max(flag_bytes, cuda::sm90::flag_bytes(gemm.schedule, blocks));
+    partial_bytes = std::max(partial_bytes, cuda::partial_bytes(gemm.schedule, blocks));
+    flag_bytes = std::max(flag_bytes, cuda::flag_bytes(gemm.schedule, blocks));
   }
   return {};
 }

@@ -2,7 +2,7 @@
 //
 // The arithmetic is that of the CPU, operation by operation (numerics/routing_math.hpp; this file is compiled without
 // contraction), and sums run in the same order, so both choose and weigh alike.
-#include "cuda/moe/launch.cuh"
+#include "cuda/launch.cuh"
 #include "cuda/moe/moe_kernels.hpp"
 #include "cuda/ptx/grid_control.cuh"
 #include "numerics/routing_math.hpp"

@@ -7,7 +7,7 @@
 // chance.
 #include <cooperative_groups.h>
 
-#include "cuda/moe/launch.cuh"
+#include "cuda/launch.cuh"
 #include "cuda/moe/moe_kernels.hpp"
 #include "cuda/ptx/grid_control.cuh"
 

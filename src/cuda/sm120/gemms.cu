@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "cuda/launch.cuh"
 #include "cuda/sm120/grouped_gemm.cuh"
 #include "cuda/sm120/grouped_gemm.hpp"
 
@@ -20,17 +21,8 @@ cudaError_t prepare_gemm() {
 
 template <Schedule S, typename BlockMma>
 cudaError_t enqueue_gemm(const GemmParams& params, int shared_bytes, int blocks, bool dependent, cudaStream_t stream) {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(static_cast<unsigned>(threads(S)));
-  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = dependent ? 1 : 0;
-  return cudaLaunchKernelEx(&config, grouped_gemm<Scheduled<S>, BlockMma>, params);
+  return enqueue(grouped_gemm<Scheduled<S>, BlockMma>, params, dim3(static_cast<unsigned>(blocks)), threads(S),
+                 static_cast<std::size_t>(shared_bytes), 1, dependent, stream);
 }
 
 /// Kernel i of the tile: its ways to share it, ending after ending.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "cuda/grouped/launch_checks.hpp"
 #include "cuda/sm120/gemm_params.hpp"
 #include "tilewright/result.hpp"
 #include "tilewright/schedule.hpp"
@@ -47,11 +48,6 @@ bool takes(const BuiltGemm& gemm, const Schedule& schedule);
 
 /// The kernel of a schedule with this MMA, or `unsupported`.
 Result<const BuiltGemm*> find_gemm(const Schedule& schedule, MmaPolicy policy);
-
-/// Bytes of `partials` for a launch, and of `flags`, which are zero before the first launch and after every one; 0
-/// without stream-K.
-std::int64_t partial_bytes(const Schedule& schedule, int blocks);
-std::int64_t flag_bytes(const Schedule& schedule, int blocks);
 
 /// Enqueues one grouped GEMM by `schedule`, one that the kernel takes; it sets params.stages and stream_k. No
 /// synchronisation, no allocation. `rows` is the largest number of grouped rows that all row_ranges together can have.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "cuda/grouped/launch_checks.hpp"
 #include "cuda/sm90/gemm_params.hpp"
 #include "tilewright/result.hpp"
 #include "tilewright/schedule.hpp"
@@ -34,11 +35,6 @@ Result<const BuiltGemm*> find_gemm(const Schedule& schedule);
 
 /// Blocks of a launch on a device with `sm_count` SMs: all that are resident at a time, which stream-K relies on.
 int launch_blocks(const Schedule& schedule, int sm_count);
-
-/// Bytes of `partials` for a launch; 0 without stream-K.
-std::int64_t partial_bytes(const Schedule& schedule, int blocks);
-/// Bytes of `flags`, which are zero before the first launch and after every launch.
-std::int64_t flag_bytes(const Schedule& schedule, int blocks);
 
 /// Enqueues one grouped GEMM; no synchronisation, no allocation. `rows` is the largest number of grouped rows that
 /// all row_ranges together can have. Errors, before anything is enqueued: sizes that the kernel does not take

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "cuda/launch.cuh"
 #include "cuda/sm90/grouped_gemm.cuh"
 #include "cuda/sm90/grouped_gemm.hpp"
 
@@ -17,17 +18,8 @@ cudaError_t prepare_gemm() {
 
 template <Schedule S>
 cudaError_t enqueue_gemm(const GemmParams& params, int blocks, bool dependent, cudaStream_t stream) {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(static_cast<unsigned>(threads(S)));
-  config.dynamicSmemBytes = static_cast<std::size_t>(GemmShape<S>::kPlan.total);
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = dependent ? 1 : 0;
-  return cudaLaunchKernelEx(&config, grouped_gemm<Scheduled<S>>, params);
+  return enqueue(grouped_gemm<Scheduled<S>>, params, dim3(static_cast<unsigned>(blocks)), threads(S),
+                 static_cast<std::size_t>(GemmShape<S>::kPlan.total), 1, dependent, stream);
 }
 
 template <Schedule S>

@@ -1,4 +1,4 @@
-// Launching the kernels around the GEMMs.
+// Launching a kernel, after another or while that one drains.
 #pragma once
 
 #include <cuda_runtime.h>
