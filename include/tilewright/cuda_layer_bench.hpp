@@ -25,6 +25,7 @@ struct CudaLayerBenchOptions {
   TokenSpread spread = TokenSpread::uniform;
   bool graph = false;  ///< replay CUDA graphs instead of launching kernel by kernel
   int replays = 9;
+  CudaLayerOptions kernels;
 };
 
 /// One token count. Rows and experts are means over the layers of a replay.

@@ -213,9 +213,8 @@ std::optional<Rejection> reject(const Device& device, const GemmProblem& problem
   }
   if (arch == Arch::sm_120 && !sm120_has(problem.epilogue, problem.precision)) {
     return reason(RejectionCode::precision_not_built,
-                  fmt::format("no {} kernel of {} ends in {}: activations are passed on in {} there",
-                              to_string(device.arch), to_string(problem.precision), to_string(problem.epilogue),
-                              problem.precision == Precision::w4a4 ? "NVFP4" : "bf16"));
+                  fmt::format("no {} kernel of {} ends in {}: activations stay bf16 there", to_string(device.arch),
+                              to_string(problem.precision), to_string(problem.epilogue)));
   }
   if (problem.k % 16 != 0) {
     return reason(RejectionCode::k_not_multiple_of_16,

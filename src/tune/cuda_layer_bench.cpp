@@ -56,7 +56,7 @@ Status check(const ModelFacts& model, const CudaLayerBenchOptions& options) {
 
 Result<CudaLayerBench> bench_cuda_layer(const ModelFacts& model, const CudaLayerBenchOptions& options) {
   TILEWRIGHT_TRY(check(model, options));
-  TILEWRIGHT_TRY(cuda_available());
+  TILEWRIGHT_TRY(cuda_available(options.kernels));
   const int count = model.experts / options.ep;
   const ModelFacts facts = options.local ? local_model(model, count) : model;
   const ExpertWeights weights = tune::random_experts(facts, 0, count, options.tp, 1);
@@ -64,7 +64,7 @@ Result<CudaLayerBench> bench_cuda_layer(const ModelFacts& model, const CudaLayer
 
   std::vector<CudaLayer> layers;
   const auto add_layer = [&]() -> Status {
-    TILEWRIGHT_ASSIGN(CudaLayer layer, CudaLayer::create(weights, facts.activation, facts.routing));
+    TILEWRIGHT_ASSIGN(CudaLayer layer, CudaLayer::create(weights, facts.activation, facts.routing, options.kernels));
     layers.push_back(std::move(layer));
     return {};
   };

@@ -189,11 +189,12 @@ class TileEpilogue {
 
   __device__ __forceinline__ void copy(const TileSlot& tile, int round, int rows) const {
     constexpr int kChunks = Shape::kChannels / 8;
+    const int channels = Shape::channels(params_);
 #pragma unroll 1
     for (int item = thread_; item < Shape::kStagedTokens * kChunks; item += Shape::kGroupThreads) {
       const int token = token_of(round, item / kChunks);
       const int channel = tile.tile_m * Shape::kChannels + item % kChunks * 8;
-      if (token >= rows || channel >= params_.weight_rows) continue;
+      if (token >= rows || channel >= channels) continue;
       const std::int64_t row = params_.row_dest[tile.row_begin + token];
       *reinterpret_cast<uint4*>(static_cast<std::uint8_t*>(params_.y) + (row * params_.y_stride + channel) * 2) =
           staged_words(item / kChunks, item % kChunks * 8);
