@@ -220,8 +220,13 @@ std::vector<LayerCase> shape_cases() {
   return cases;
 }
 
-std::vector<LayerCase> emulated_cases() {
+std::vector<LayerCase> sm120_cases() {
   std::vector<LayerCase> cases;
+  for (LayerCase test : shape_cases()) {
+    test.name += ", w4a16";
+    test.kernels = {Precision::w4a16, Arch::sm_120};
+    cases.push_back(std::move(test));
+  }
   for (const bool static_scales : {true, false}) {
     for (LayerCase test : shape_cases()) {
       test.name += static_scales ? ", input scales" : ", rows' own scales";

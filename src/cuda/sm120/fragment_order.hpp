@@ -24,9 +24,8 @@
 // number j of a step multiplies the pairs j of a0 .. a3: which k it takes for which does not matter, as long as the
 // tokens' pairs are of the same ones. So b0 of MMA j is k 8t + j and 8t + j + 4, and b1 k 32 higher.
 //
-//   tokens    unit of 8 grouped rows x a slab in bf16, 2,048 B:  [step][MMAs 0 and 1, 2 and 3][lane] 16 bytes, b0 and
-//   b1
-//             of one MMA, then of the other: registers in a row, as the instruction takes them
+//   tokens    unit of 8 grouped rows x a slab in bf16, 2,048 B:  [step][MMAs 0 and 1, 2 and 3][lane] 16 bytes, b0
+//             and b1 of one MMA, then of the other: registers in a row, as the instruction takes them
 //             [slab][unit]; K is padded with zeros, which may not be left out: a code of zero times NaN is NaN
 #pragma once
 
