@@ -139,5 +139,15 @@ TEST(Sm120W4a16, MultipliesAtTheBf16RateOfTheDeviceAndDecodesWithEachColumnOfWar
   }
 }
 
+TEST(Sm120W4a16, HasATimeOnEveryDeviceOfSm12x) {
+  for (const Device& d : known_devices()) {
+    if (kernel_arch(d.arch) != Arch::sm_120) continue;
+    const Plan result = plan(d, ending_in(Epilogue::finalize)).value();
+    ASSERT_NE(result.plans.front().chosen(), nullptr) << d.name;
+    const double us = result.plans.front().chosen()->cost.predicted_us;
+    EXPECT_TRUE(us > 0.0 && us < 1e6) << d.name << ": " << us;
+  }
+}
+
 }  // namespace
 }  // namespace tilewright
