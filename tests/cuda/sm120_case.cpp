@@ -326,9 +326,9 @@ Sm120Outcome run_case(const sm120::BuiltGemm& gemm, const Schedule& schedule, co
     const Status status = sm120::launch_gemm(gemm, schedule, params, problem.rows(), blocks, false, nullptr);
     if (!status) throw std::runtime_error(status.error().message());
     require(cudaDeviceSynchronize());
-    auto bytes = y.read<std::uint8_t>(problem.y_bytes());
-    if (i == 0) outcome.y = std::move(bytes);
-    if (i > 0 && bytes != outcome.y) outcome.worst = std::numeric_limits<double>::infinity();
+    const auto bytes = y.read<std::uint8_t>(problem.y_bytes());
+    if (i == 0) outcome.y = bytes;
+    if (bytes != outcome.y) outcome.worst = std::numeric_limits<double>::infinity();
   }
   const auto left = flags.read<unsigned>(static_cast<std::size_t>(flag_bytes(schedule, blocks) / 4));
   outcome.flags_clear = std::all_of(left.begin(), left.end(), [](unsigned flag) { return flag == 0; });
