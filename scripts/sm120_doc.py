@@ -70,8 +70,8 @@ class Feed:
 
     def __init__(self, path, schedules):
         result = json.loads(path.read_text(encoding="utf-8"))
-        if result.get("schema") != "tilewright.feed/1":
-            fail(f"{path}: schema is {result.get('schema')!r}, not 'tilewright.feed/1'; run cuda_feed_bench again")
+        if result.get("schema") != "tilewright.feed/2":
+            fail(f"{path}: schema is {result.get('schema')!r}, not 'tilewright.feed/2'; run cuda_feed_bench again")
         self.device, self.read = result["device"], result["read_GBps"]
         self.rows = []
         for row in result["results"]:
@@ -81,12 +81,13 @@ class Feed:
             if schedule is None:
                 fail(f"{path}: {row['schedule']} is no schedule of the planner; run cuda_feed_bench again")
             self.rows.append((row, schedule))
-        # A figure below what the fragments alone take says that the run loaded none.
-        self.too_fast = sum(row["cycles_per_k_block"] < schedule.reads for row, schedule in self.rows)
+        # ptxas drops a load whose value nothing takes.
+        if any(row["cycles_per_k_block"] < schedule.reads for row, schedule in self.rows):
+            fail(f"{path}: a k-block took less than its fragments' bytes do: they were not loaded")
 
     def cycles(self, schedule):
-        """Of a k-block, for prefill tiles of a run that loaded fragments; of the others the H200's DRAM was the limit."""
-        if self.too_fast or schedule.tile[1] < PREFILL:
+        """Of a k-block, for prefill tiles; of the others the H200's memory was the limit."""
+        if schedule.tile[1] < PREFILL:
             return None
         same = (row for row, other in self.rows if (other.tile, other.consumers, other.split) == (schedule.tile, schedule.consumers, "none"))
         return next((row["cycles_per_k_block"] for row in same), None)
@@ -158,32 +159,26 @@ def inputs(plan, share, feed):
 
 
 def feed_section(feed):
-    head = ["schedule", "MMA needs", "shared memory, by account", "with barriers", "measured", "weights, GB/s", "share of read bandwidth"]
-    rows, shares = [], []
+    prefill, decode, shares = [], [], []
     for row, schedule in feed.rows:
-        decode = schedule.tile[1] < PREFILL
-        if not decode:
-            shares.append(row["cycles_per_k_block"] / schedule.mma)
-        bandwidth = [f"{row['weight_GBps']}", f"{row['read_share']:.2f}"] if decode else ["", ""]
         cycles = (schedule.mma, schedule.shared, schedule.shared + schedule.barriers, row["cycles_per_k_block"])
-        rows.append([schedule.words(), *(f"{c:.0f}" for c in cycles), *bandwidth])
-    if feed.too_fast:
-        verdict = (
-            f"**This run did not load the fragments.** {feed.too_fast} of its figures are below what the fragments alone take at {SMEM_BYTES_PER_CLK} bytes a clock: ptxas had\n"
-            "left out loads whose values nothing used. What was timed are copies and barriers, at the rate of the H200's L2 and\n"
-            "DRAM. So no figure here says how fast fragments come, and the predictions below take the account of shared memory\n"
-            "instead. The kernels load them now (a test finds the loads in their machine code); they have not been timed since.\n"
-        )
-    else:
-        verdict = (
-            f"Prefill: {min(shares):.2f} to {max(shares):.2f} of the MMA's cycles, on a GPU with more L2 and DRAM bandwidth a SM. Decode tiles waited for the H200's\n"
-            "DRAM: their cycles are an upper bound, and the predictions below take the account of shared memory for them.\n"
-        )
+        if schedule.tile[1] < PREFILL:
+            bandwidth = [f"{row['weight_GBps']:,}", f"{row['read_share']:.2f}", f"{row['all_GBps']:,}", f"{row['all_share']:.2f}"]
+            decode.append([schedule.words(), *(f"{c:.0f}" for c in cycles), f"{row['us']:.1f}", *bandwidth, f"{row['l2_us']:.1f}"])
+        else:
+            shares.append(row["cycles_per_k_block"] / schedule.mma)
+            prefill.append([schedule.words(), *(f"{c:.0f}" for c in cycles), f"{shares[-1]:.2f}"])
+    head = ["schedule", "MMA needs", "shared memory, by account", "with barriers", "measured"]
     return (
         "## Fed on an H200\n\n"
         "`cuda_feed_bench`: the kernels with an MMA that only takes its operands in, under SM120's shared memory; 32 experts of 4,096 x 6,144, 512\n"
-        "rows each for prefill and a tile's rows for decode; medians of 9 launches; read bandwidth measured in the same run:\n"
-        f"{feed.read:,} GB/s. Cycles of a k-block in a SM.\n\n{verdict}\n" + table(head, "lrrrrrr", rows)
+        "rows each for prefill and a tile's rows for decode; medians. Cycles of a k-block in a SM.\n\n"
+        + table([*head, "of the MMA's"], "lrrrrr", prefill)
+        + f"\nTiles of {PREFILL} tokens and more are fed in {min(shares):.2f} to {max(shares):.2f} of the cycles that the MMA takes, on a GPU with more L2 and DRAM bandwidth a SM.\n\n"
+        f"Decode tiles wait for the H200's memory, of which a kernel that only reads got {feed.read:,} GB/s in the same run: their cycles are an upper bound, and\n"
+        "the predictions below take the account of shared memory for them. *All bytes* are weights, x and y. *From L2* is the time where every expert's\n"
+        "weights are the first's, and little comes from DRAM.\n\n"
+        + table([*head, "us", "weights, GB/s", "of read", "all bytes, GB/s", "of read", "from L2, us"], "lrrrrrrrrrr", decode)
     )
 
 

@@ -4,11 +4,14 @@
 //
 //   prefill tiles   cycles of a k-block in a SM (clock64 around the mainloops), against the cycles that SM120's MMA
 //                   needs for it at 4,096 FLOP a clock
-//   decode tiles    bytes of weights and scales over the kernel's time, against the read bandwidth measured in the run
+//   decode tiles    bytes of weights and scales, and of all that crosses the memory's pins (those, x and y), over the
+//                   kernel's time, against the read bandwidth measured in the run; and the time of the same launch
+//                   where every expert's weights are those of the first, which the L2 holds: what is not the DRAM's
 //
-// 32 experts of 4,096 x 6,144 (453 MB, more than the L2 holds); 512 rows each for prefill, a tile's for decode. Medians
-// of 9 launches.
+// 32 experts of 4,096 x 6,144 (453 MB), two copies of the weights in turn, more than the L2 holds; 512 rows each for
+// prefill, a tile's for decode. A timing is 8 launches that follow each other; medians of 9 timings.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <random>
 #include <vector>
@@ -27,7 +30,8 @@ constexpr int kExperts = 32;
 constexpr int kN = 4096;
 constexpr int kK = 6144;
 constexpr int kPrefillRows = 512;
-constexpr int kLaunches = 9;
+constexpr int kLaunches = 8;
+constexpr int kTimings = 9;
 constexpr double kFlopPerClk = 4096.0;  // of a SM of SM120 in FP4: tilewright/device.hpp
 
 constexpr double kSmemBytesPerClk = 128.0;  // all SM90 to SM12x: src/schedule/cost_constants.hpp
@@ -62,7 +66,8 @@ class FeedBench {
  public:
   explicit FeedBench(const GpuInfo& gpu)
       : gpu_(gpu),
-        weights_(random_bytes(kExperts * sm120::matrix_bytes(kN, kK))),
+        weights_{random_bytes(kExperts * sm120::matrix_bytes(kN, kK)),
+                 random_bytes(kExperts * sm120::matrix_bytes(kN, kK))},
         x_(random_bytes(sm120::token_bytes(kExperts * kPrefillRows, kK))),
         row_scales_(std::vector<float>(2 * kExperts, 1.0F)),
         y_(std::int64_t{kExperts} * kPrefillRows * kN * 2),
@@ -80,20 +85,44 @@ class FeedBench {
   struct Figures {
     double us = 0;
     double cycles_per_block = 0;
-    double weight_GBps = 0;
   };
 
-  Figures time(const sm120::BuiltGemm& gemm, const Schedule& schedule, int rows) {
+  /// Of one launch; with `in_l2` every expert's weights are those of the first.
+  Figures time(const sm120::BuiltGemm& gemm, const Schedule& schedule, int rows, bool in_l2) {
     std::vector<RowRange> ranges;
     for (int e = 0; e < kExperts; ++e) ranges.push_back({e * rows, rows});
     const DeviceMemory row_ranges(ranges);
+    sm120::GemmParams p = params(rows, in_l2);
+    p.row_ranges = row_ranges.as<RowRange>();
+    require(gemm.prepare());
+    std::vector<double> us;
+    std::vector<double> cycles;
+    for (int i = 0; i < kTimings + 2; ++i) {
+      require(cudaEventRecord(begin_));
+      for (int launch = 0; launch < kLaunches; ++launch) {
+        p.weights = weights_[in_l2 ? 0 : launch % 2].as<std::uint8_t>();
+        const Status status =
+            sm120::launch_gemm(gemm, schedule, p, std::int64_t{kExperts} * rows, gpu_.sm_count, false, nullptr);
+        if (!status) throw std::runtime_error(status.error().message());
+      }
+      require(cudaEventRecord(end_));
+      require(cudaEventSynchronize(end_));
+      if (i < 2) continue;
+      float ms = 0;
+      require(cudaEventElapsedTime(&ms, begin_, end_));
+      us.push_back(1e3 * static_cast<double>(ms) / kLaunches);
+      cycles.push_back(cycles_per_block());
+    }
+    return {median(us), median(cycles)};
+  }
+
+ private:
+  [[nodiscard]] sm120::GemmParams params(int rows, bool in_l2) const {
     sm120::GemmParams p;
-    p.weights = weights_.as<std::uint8_t>();
-    p.expert_stride = sm120::matrix_bytes(kN, kK);
+    p.expert_stride = in_l2 ? 0 : sm120::matrix_bytes(kN, kK);
     p.row_scales = row_scales_.as<float>();
     p.x = x_.as<std::uint8_t>();
     p.row_dest = dests_.as<std::int32_t>();
-    p.row_ranges = row_ranges.as<RowRange>();
     p.y = y_.as<void>();
     p.y_stride = kN;
     p.group_rows = std::int64_t{kExperts} * rows;
@@ -103,28 +132,9 @@ class FeedBench {
     p.cycles = cycles_.as<std::int64_t>();
     p.partials = partials_.as<float>();
     p.flags = flags_.as<unsigned>();
-    require(gemm.prepare());
-    std::vector<double> us;
-    std::vector<double> cycles;
-    for (int i = 0; i < kLaunches + 2; ++i) {
-      require(cudaEventRecord(begin_));
-      const Status status =
-          sm120::launch_gemm(gemm, schedule, p, std::int64_t{kExperts} * rows, gpu_.sm_count, false, nullptr);
-      if (!status) throw std::runtime_error(status.error().message());
-      require(cudaEventRecord(end_));
-      require(cudaEventSynchronize(end_));
-      if (i < 2) continue;
-      float ms = 0;
-      require(cudaEventElapsedTime(&ms, begin_, end_));
-      us.push_back(1e3 * static_cast<double>(ms));
-      cycles.push_back(cycles_per_block());
-    }
-    Figures figures{median(us), median(cycles), 0};
-    figures.weight_GBps = static_cast<double>(kExperts) * kN * kK * 9.0 / 16.0 / (figures.us * 1e3);
-    return figures;
+    return p;
   }
 
- private:
   // Under pingpong the clock is that of one group and its k-blocks.
   [[nodiscard]] double cycles_per_block() const {
     const auto counts = cycles_.read<std::int64_t>(2 * static_cast<std::size_t>(gpu_.sm_count));
@@ -138,7 +148,7 @@ class FeedBench {
   }
 
   GpuInfo gpu_;
-  DeviceMemory weights_;
+  std::array<DeviceMemory, 2> weights_;
   DeviceMemory x_;
   DeviceMemory row_scales_;
   DeviceMemory y_;
@@ -150,6 +160,23 @@ class FeedBench {
   cudaEvent_t end_ = nullptr;
 };
 
+constexpr double kWeightBytes = static_cast<double>(kExperts) * kN * kK * 9.0 / 16.0;
+
+// Weights once, x once, y in bf16.
+double all_bytes(int rows) {
+  return kWeightBytes + static_cast<double>(kExperts) * rows * (kK * 9.0 / 16.0 + kN * 2.0);
+}
+
+void print_row(const Schedule& s, int rows, const FeedBench::Figures& figures, double l2_us, double read_GBps) {
+  std::printf(
+      "{\"schedule\": \"%s\", \"us\": %.2f, \"cycles_per_k_block\": %.1f, \"mma_cycles\": %.1f, "
+      "\"weight_GBps\": %.0f, \"read_share\": %.3f, \"all_GBps\": %.0f, \"all_share\": %.3f, \"l2_us\": %.2f}",
+      describe(s).c_str(), figures.us, figures.cycles_per_block, 2.0 * s.tile_m * s.tile_n * s.tile_k / kFlopPerClk,
+      kWeightBytes / figures.us * 1e-3, kWeightBytes / figures.us * 1e-3 / read_GBps,
+      all_bytes(rows) / figures.us * 1e-3, all_bytes(rows) / figures.us * 1e-3 / read_GBps, l2_us);
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 int main() {
@@ -160,7 +187,7 @@ int main() {
   }
   const double read = measure_read_GBps(gpu->sm_count).value();
   FeedBench bench(*gpu);
-  std::printf("{\"schema\": \"tilewright.feed/1\", \"device\": \"%s\", \"read_GBps\": %.0f, \"results\": [",
+  std::printf("{\"schema\": \"tilewright.feed/2\", \"device\": \"%s\", \"read_GBps\": %.0f, \"results\": [",
               gpu->name.c_str(), read);
   const char* separator = "";
   int exit = 0;
@@ -171,14 +198,11 @@ int main() {
       Schedule schedule = gemm.deepest;
       schedule.split.kind = split;
       if (!takes(gemm, schedule) || (!decode && split != SplitKind::none)) continue;
-      const auto figures = bench.time(gemm, schedule, decode ? schedule.tile_n : kPrefillRows);
-      const double needed = 2.0 * schedule.tile_m * schedule.tile_n * schedule.tile_k / kFlopPerClk;
-      std::printf(
-          "%s\n  {\"schedule\": \"%s\", \"us\": %.2f, \"cycles_per_k_block\": %.1f, \"mma_cycles\": %.1f, "
-          "\"weight_GBps\": %.0f, \"read_share\": %.3f}",
-          separator, describe(schedule).c_str(), figures.us, figures.cycles_per_block, needed, figures.weight_GBps,
-          figures.weight_GBps / read);
-      std::fflush(stdout);
+      const int rows = decode ? schedule.tile_n : kPrefillRows;
+      const auto figures = bench.time(gemm, schedule, rows, false);
+      const double l2_us = bench.time(gemm, schedule, rows, true).us;
+      std::printf("%s\n  ", separator);
+      print_row(schedule, rows, figures, l2_us, read);
       if (figures.cycles_per_block < fragment_cycles(schedule)) {
         std::fprintf(stderr, "%s: %.0f cycles, and its fragments alone take %.0f: they were not loaded\n",
                      describe(schedule).c_str(), figures.cycles_per_block, fragment_cycles(schedule));

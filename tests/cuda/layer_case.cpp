@@ -179,7 +179,9 @@ std::vector<LayerCase> shape_cases() {
       with("600 experts", sizes(64, 48, 600, 4, 70)),
       with("many tokens", sizes(192, 96, 4, 2, 2500)),
       with("hundreds of rows an expert", sizes(128, 64, 8, 4, 700)),
-      with("more slots than one block sorts", sizes(64, 32, 16, 6, 3000)),
+      with("more slots than one block sorts", sizes(64, 32, 16, 6, 1000)),
+      with("more slots than a cluster sorts", sizes(64, 32, 16, 6, 6000)),
+      with("as many of 600 experts", sizes(64, 48, 600, 4, 3300)),
   };
   const auto add = [&](const std::string& name, auto&& change) { cases.push_back(with(name, change)); };
   add("relu2", [](LayerCase& t) { t.activation = {ActivationKind::relu2, 0.0F}; });

@@ -37,6 +37,7 @@ TEST(Workspace, GivesEveryBufferBytesOfItsOwn) {
         {layout.row_dest, layout.group_rows * 4},
         {layout.row_weights, layout.group_rows * 4},
         {layout.slot_rows, slots * 4},
+        {layout.block_counts, std::int64_t{4} * counting_blocks(slots) * sizes.experts},
         {layout.flags, sizes.gemms.flags},
         {layout.partials, sizes.gemms.partials},
         {layout.input_scales, sizes.gemms.input_scales},

@@ -63,6 +63,7 @@ class LayerRun {
     p.row_dest = at<std::int32_t>(layout_.row_dest);
     p.row_weights = at<float>(layout_.row_weights);
     p.slot_rows = at<std::int32_t>(layout_.slot_rows);
+    p.block_counts = at<std::int32_t>(layout_.block_counts);
     p.flags = at<unsigned>(layout_.flags);
     p.flag_count = static_cast<int>((layout_.partials - layout_.flags) / 4);
     return cuda_status(enqueue_sort(p, true, stream_), "launching the sort by expert");

@@ -1,6 +1,6 @@
-// What stands around the two GEMMs of a layer on the device: route, sort, arrange, combine. One launch each, in stream
-// order; every kernel waits for the one before it and lets the next one start (programmatic dependent launch), if it is
-// launched as `dependent`. Pointers are device memory.
+// What stands around the two GEMMs of a layer on the device: route, sort, arrange, combine. A launch each, the sort of
+// many slots two, in stream order; every kernel waits for the one before it and lets the next one start (programmatic
+// dependent launch), if it is launched as `dependent`. Pointers are device memory.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -26,7 +26,7 @@ struct RouteParams {
 cudaError_t enqueue_route(const RouteParams& params, bool dependent, cudaStream_t stream);
 
 /// Slots to grouped rows: those of each local expert in slot order, each expert's from a multiple of 8 on. A slot is
-/// token * top_k + its place. One cluster of blocks, stable whatever their number.
+/// token * top_k + its place. Stable, whatever the number of blocks (sort_blocks.hpp).
 struct SortParams {
   const std::int32_t* ids = nullptr;  ///< [slots]; other ids than the local experts' have no row
   const float* weights = nullptr;     ///< [slots]
@@ -40,7 +40,8 @@ struct SortParams {
   std::int32_t* row_dest = nullptr;    ///< [grouped rows] slot
   float* row_weights = nullptr;        ///< [grouped rows]
   std::int32_t* slot_rows = nullptr;   ///< [slots] grouped row, or -1
-  unsigned* flags = nullptr;           ///< set to zero
+  std::int32_t* block_counts = nullptr;  ///< [counting_blocks(slots), experts]: written and read by the sort
+  unsigned* flags = nullptr;             ///< set to zero
   int flag_count = 0;
 };
 cudaError_t prepare_sort();

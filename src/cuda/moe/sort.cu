@@ -1,19 +1,22 @@
-// Slots to grouped rows (contract: moe_kernels.hpp): a stable counting sort by one cluster of blocks.
+// Slots to grouped rows (contract: moe_kernels.hpp): a stable counting sort.
 //
 // The slots are dealt to warps in runs. Every warp counts its run by expert; a thread for each expert turns the warps'
-// counts into where each warp's rows begin within the block, and the blocks' sums, read from each other's shared
-// memory, into where the block's begin; one warp adds up the experts. Then every warp walks its run again and gives
-// each slot its row. The rank of a slot among its warp's 32 comes from the lanes that match it, so no order is left to
-// chance.
+// counts into where each warp's rows begin within the block, and the blocks' sums into where the block's begin; one
+// warp adds up the experts. Then every warp walks its run again and gives each slot its row. The rank of a slot among
+// its warp's 32 comes from the lanes that match it, so no order is left to chance.
+//
+// Few slots are one cluster's, whose blocks read each other's sums from shared memory. Rows go anywhere, a sector for
+// each of a slot's words, and a SM writes one a cycle: many slots are for many SMs. Then a launch before this one leaves
+// the blocks' sums in the workspace.
 #include <cooperative_groups.h>
 
 #include "cuda/launch.cuh"
 #include "cuda/moe/moe_kernels.hpp"
+#include "cuda/moe/sort_blocks.hpp"
 #include "cuda/ptx/grid_control.cuh"
 
 namespace tilewright::cuda {
 namespace {
-
 
 constexpr unsigned kAll = 0xFFFFFFFFU;
 constexpr int kMostWarps = 32;
@@ -113,7 +116,7 @@ __device__ void add_warps(const SortParams& p, const Counts& counts, int warps) 
 }
 
 /// Rows of each expert over all blocks into `totals`, and those of the blocks before this one into first.
-__device__ void add_blocks(const SortParams& p, const Counts& counts, int* totals) {
+__device__ void add_cluster(const SortParams& p, const Counts& counts, int* totals) {
   auto cluster = cooperative_groups::this_cluster();
   const auto rank = static_cast<int>(cluster.block_rank());
   const auto blocks = static_cast<int>(cluster.num_blocks());
@@ -135,6 +138,33 @@ __device__ void add_blocks(const SortParams& p, const Counts& counts, int* total
     totals[e] = total;
   }
   cluster.sync();
+}
+
+/// The same from the blocks' sums in the workspace; groups of threads have some of the blocks each.
+__device__ void add_counted(const SortParams& p, const Counts& counts, int* totals) {
+  const auto thread = static_cast<int>(threadIdx.x);
+  const auto threads = static_cast<int>(blockDim.x);
+  for (int e = thread; e < p.experts; e += threads) counts.first[e] = totals[e] = 0;
+  __syncthreads();
+  const auto blocks = static_cast<int>(gridDim.x);
+  const int groups = max(1, min(threads / p.experts, blocks));
+  const int of_group = (blocks + groups - 1) / groups;
+  for (int i = thread; i < groups * p.experts; i += threads) {
+    const int e = i % p.experts;
+    const int begin = i / p.experts * of_group;
+    const int end = min(begin + of_group, blocks);
+    int before = 0;
+    int sum = 0;
+#pragma unroll 8
+    for (int block = begin; block < end; ++block) {
+      const int count = p.block_counts[block * p.experts + e];
+      sum += count;
+      if (block < static_cast<int>(blockIdx.x)) before += count;
+    }
+    atomicAdd(totals + e, sum);
+    atomicAdd(counts.first + e, before);
+  }
+  __syncthreads();
 }
 
 /// One warp: where each expert's rows begin. A lane has a run of experts.
@@ -160,6 +190,28 @@ __device__ void place_experts(const SortParams& p, const Counts& counts, const i
   }
 }
 
+__device__ Run run_of_warp(const SortParams& p) {
+  const int warps = static_cast<int>(blockDim.x) / 32;
+  return run_of(p.slots, warps * static_cast<int>(gridDim.x),
+                (static_cast<int>(blockIdx.x) * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) / 32);
+}
+
+/// Every block's sums into the workspace, in the blocks and runs of the sort that follows.
+__global__ void __launch_bounds__(32 * kMostWarps) count_slots(SortParams p) {
+  extern __shared__ int counts[];
+  ptx::launch_dependents();
+  for (int e = static_cast<int>(threadIdx.x); e < p.experts; e += static_cast<int>(blockDim.x)) counts[e] = 0;
+  __syncthreads();
+  ptx::wait_for_dependencies();
+  for_each_slot(p, run_of_warp(p), [&](int /*slot*/, int expert) {
+    if (expert >= 0) atomicAdd(counts + expert, 1);
+  });
+  __syncthreads();
+  int* of_block = p.block_counts + static_cast<std::int64_t>(blockIdx.x) * p.experts;
+  for (int e = static_cast<int>(threadIdx.x); e < p.experts; e += static_cast<int>(blockDim.x)) of_block[e] = counts[e];
+}
+
+template <bool kCounted>
 __global__ void __launch_bounds__(32 * kMostWarps) sort_slots(SortParams p) {
   extern __shared__ int memory[];
   ptx::launch_dependents();
@@ -174,12 +226,16 @@ __global__ void __launch_bounds__(32 * kMostWarps) sort_slots(SortParams p) {
   if (first_block) {
     for (int i = static_cast<int>(threadIdx.x); i < p.flag_count; i += static_cast<int>(blockDim.x)) p.flags[i] = 0;
   }
-  const Run run = run_of(p.slots, warps * static_cast<int>(gridDim.x), static_cast<int>(blockIdx.x) * warps + warp);
+  const Run run = run_of_warp(p);
   int* mine = counts.of_warp + warp * p.experts;
   count_run(p, run, mine);
   __syncthreads();
   add_warps(p, counts, warps);
-  add_blocks(p, counts, totals);
+  if constexpr (kCounted) {
+    add_counted(p, counts, totals);
+  } else {
+    add_cluster(p, counts, totals);
+  }
   if (warp == 0) place_experts(p, counts, totals, first_block);
   __syncthreads();
   place_run(p, run, counts.first, mine);
@@ -187,20 +243,35 @@ __global__ void __launch_bounds__(32 * kMostWarps) sort_slots(SortParams p) {
 
 std::size_t shared_bytes(int warps, int experts) { return static_cast<std::size_t>(warps + 3) * experts * sizeof(int); }
 
+cudaError_t enqueue_counted(const SortParams& params, int blocks, bool dependent, cudaStream_t stream) {
+  const dim3 grid(static_cast<unsigned>(blocks));
+  const cudaError_t counted =
+      enqueue(count_slots, params, grid, 32 * kMostWarps, params.experts * sizeof(int), 1, dependent, stream);
+  if (counted != cudaSuccess) return counted;
+  return enqueue(sort_slots<true>, params, grid, 32 * kMostWarps, shared_bytes(kMostWarps, params.experts), 1, true,
+                 stream);
+}
+
 }  // namespace
 
 cudaError_t prepare_sort() {
-  return cudaFuncSetAttribute(sort_slots, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                              static_cast<int>(shared_bytes(kMostWarps, kMaxExperts)));
+  const auto most = static_cast<int>(shared_bytes(kMostWarps, kMaxExperts));
+  const cudaError_t prepared =
+      cudaFuncSetAttribute(sort_slots<false>, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+  if (prepared != cudaSuccess) return prepared;
+  return cudaFuncSetAttribute(sort_slots<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
 }
 
 cudaError_t enqueue_sort(const SortParams& params, bool dependent, cudaStream_t stream) {
+  if (const int counting = counting_blocks(params.slots); counting > 0) {
+    return enqueue_counted(params, counting, dependent, stream);
+  }
   // A warp for every 32 slots, as far as there are warps; four at least in a block, where a thread for each expert adds
   // up its warps' counts. A step of 32 slots takes longer than the blocks' exchange.
   const int wanted = (params.slots + 31) / 32;
   const int blocks = wanted > kWarpsOfOneBlock ? kMostBlocks : 1;
   const int warps = min(max(4, (wanted + blocks - 1) / blocks), kMostWarps);
-  return enqueue(sort_slots, params, dim3(static_cast<unsigned>(blocks)), 32 * warps,
+  return enqueue(sort_slots<false>, params, dim3(static_cast<unsigned>(blocks)), 32 * warps,
                  shared_bytes(warps, params.experts), blocks, dependent, stream);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "cuda/grouped/row_range.hpp"
+#include "cuda/moe/sort_blocks.hpp"
 
 namespace tilewright::cuda {
 
@@ -30,14 +31,15 @@ struct WorkspaceSizes {
 
 /// Byte offsets, each a multiple of 256.
 struct WorkspaceLayout {
-  std::int64_t group_rows = 0;   ///< grouped rows, padding included
-  std::int64_t ids = 0;          ///< [slots] int32: of routing on the device
-  std::int64_t weights = 0;      ///< [slots] fp32: likewise
-  std::int64_t ranges = 0;       ///< [experts] RowRange
-  std::int64_t row_source = 0;   ///< [group_rows] int32
-  std::int64_t row_dest = 0;     ///< [group_rows] int32
-  std::int64_t row_weights = 0;  ///< [group_rows] fp32
-  std::int64_t slot_rows = 0;    ///< [slots] int32
+  std::int64_t group_rows = 0;    ///< grouped rows, padding included
+  std::int64_t ids = 0;           ///< [slots] int32: of routing on the device
+  std::int64_t weights = 0;       ///< [slots] fp32: likewise
+  std::int64_t ranges = 0;        ///< [experts] RowRange
+  std::int64_t row_source = 0;    ///< [group_rows] int32
+  std::int64_t row_dest = 0;      ///< [group_rows] int32
+  std::int64_t row_weights = 0;   ///< [group_rows] fp32
+  std::int64_t slot_rows = 0;     ///< [slots] int32
+  std::int64_t block_counts = 0;  ///< [counting_blocks(slots), experts] int32
   std::int64_t flags = 0;
   std::int64_t partials = 0;
   std::int64_t input_scales = 0;
@@ -64,6 +66,7 @@ constexpr WorkspaceLayout workspace_layout(const WorkspaceSizes& sizes) {
   layout.row_dest = take(layout.group_rows * 4);
   layout.row_weights = take(layout.group_rows * 4);
   layout.slot_rows = take(slots * 4);
+  layout.block_counts = take(std::int64_t{4} * counting_blocks(slots) * sizes.experts);
   layout.flags = take(sizes.gemms.flags);
   layout.partials = take(sizes.gemms.partials);
   layout.input_scales = take(sizes.gemms.input_scales);
