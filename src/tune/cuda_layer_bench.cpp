@@ -6,6 +6,7 @@
 #include <random>
 
 #include "cuda/moe/layer_bench.hpp"
+#include "schedule/token_buckets.hpp"
 #include "tune/device_row.hpp"
 #include "tune/random_experts.hpp"
 #include "tune/routed_work.hpp"
@@ -32,6 +33,13 @@ ModelFacts local_model(const ModelFacts& model, int count) {
   local.experts = count;
   local.routing.groups = local.routing.top_groups = 1;  // groups are runs of all experts
   return local;
+}
+
+/// Whether a batch of `tokens` takes one of the rungs: its bucket's, not the planner's for that bucket.
+bool takes_rung(const std::vector<ScheduleRung>& rungs, int tokens) {
+  const auto& buckets = schedule::kTokenBuckets;
+  const auto bucket = std::lower_bound(buckets.begin(), buckets.end() - 1, tokens);
+  return std::any_of(rungs.begin(), rungs.end(), [&](const ScheduleRung& rung) { return rung.tokens == *bucket; });
 }
 
 Status check(const ModelFacts& model, const CudaLayerBenchOptions& options) {
@@ -62,9 +70,17 @@ Result<CudaLayerBench> bench_cuda_layer(const ModelFacts& model, const CudaLayer
   const ExpertWeights weights = tune::random_experts(facts, 0, count, options.tp, 1);
   TILEWRIGHT_ASSIGN(const cuda::GpuLimits limits, cuda::measure_gpu());
 
+  LayerProblem problem;
+  problem.model = facts;
+  problem.ep = options.local ? 1 : options.ep;
+  problem.tp = options.tp;
+  const std::vector<ScheduleRung> rungs =
+      options.cache == nullptr ? std::vector<ScheduleRung>() : tuned_rungs(*options.cache, options.tuned_on, problem);
+
   std::vector<CudaLayer> layers;
   const auto add_layer = [&]() -> Status {
     TILEWRIGHT_ASSIGN(CudaLayer layer, CudaLayer::create(weights, facts.activation, facts.routing));
+    TILEWRIGHT_TRY(layer.use_schedules(rungs));
     layers.push_back(std::move(layer));
     return {};
   };
@@ -100,6 +116,7 @@ Result<CudaLayerBench> bench_cuda_layer(const ModelFacts& model, const CudaLayer
     row.layers = times.layers;
     row.replays = static_cast<int>(times.us.size());
     row.schedules = times.schedules;
+    row.tuned = takes_rung(rungs, tokens);
     tune::complete_row(row, times.us, tune::mean_work(facts, options, tokens, times.layers, count), weights, context);
     bench.results.push_back(row);
   }

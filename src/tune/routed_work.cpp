@@ -18,11 +18,6 @@ RoutedWork routed_work(const RoutedTokens& routed, int first, int count) {
   return work;
 }
 
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
-}
-
 Status check_split(const ModelFacts& model, int tp, int ep) {
   if (ep < 1 || ep > model.experts) {
     return fail(ErrorCode::invalid_argument, fmt::format("ep {} of {} experts", ep, model.experts),

@@ -1,4 +1,4 @@
-// What a benchmark's routing makes a rank do, and the quantiles of its times.
+// What a benchmark's routing makes a rank do.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,6 @@ struct RoutedWork {
 
 /// Work of the rank that holds experts first .. first + count - 1.
 RoutedWork routed_work(const RoutedTokens& routed, int first, int count);
-
-/// The value below which a share `q` of the values lies, the nearest one; of at least one value.
-double quantile(std::vector<double> values, double q);
 
 /// Whether a layer of `model` can be divided so.
 Status check_split(const ModelFacts& model, int tp, int ep);

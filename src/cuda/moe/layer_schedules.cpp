@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
+#include "schedule/token_buckets.hpp"
 #include "tilewright/device.hpp"
 #include "tilewright/planner.hpp"
 #include "tilewright/problem.hpp"
 
 namespace tilewright::cuda {
 namespace {
-
-// Rungs lie where a schedule can change: every count while tiles are few, then steps of a quarter to a half.
-constexpr int kRungs[] = {1,   2,   3,   4,   6,   8,   12,  16,  24,  32,   48,   64,   80,   96,   112,  128,
-                          160, 192, 224, 256, 320, 384, 448, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192, 16384};
 
 Result<Candidate> plan_one(const Device& device, const GemmProblem& problem) {
   TILEWRIGHT_ASSIGN(const Plan plan, tilewright::plan(device, problem));
@@ -21,18 +18,10 @@ Result<Candidate> plan_one(const Device& device, const GemmProblem& problem) {
   return fail(ErrorCode::unsupported, why, "run on the CPU backend");
 }
 
-/// This GPU for the planner: one that it knows by name, or what it assumes of the architecture.
-Result<Device> planned_device(const GpuInfo& gpu) {
-  Result<Device> device =
-      gpu.name.find("H200") != std::string::npos ? find_device("h200") : default_device(Arch::sm_90);
-  if (device) device->sm_count = gpu.sm_count;
-  return device;
-}
-
 }  // namespace
 
 Result<LayerPlan> plan_layer(const GpuInfo& gpu, const LayerShape& shape, int tokens) {
-  TILEWRIGHT_ASSIGN(const Device device, planned_device(gpu));
+  TILEWRIGHT_ASSIGN(const Device device, device_of_gpu(gpu.name, Arch::sm_90, gpu.sm_count));
   GemmProblem gemm1;
   gemm1.gemm = GemmId::gemm1;
   gemm1.n = shape.gated ? 2 * shape.intermediate : shape.intermediate;
@@ -54,16 +43,26 @@ Result<LayerPlan> plan_layer(const GpuInfo& gpu, const LayerShape& shape, int to
 
 Result<ScheduleLadder> ScheduleLadder::plan(const GpuInfo& gpu, const LayerShape& shape) {
   ScheduleLadder ladder;
-  for (const int tokens : kRungs) {
+  for (const int tokens : schedule::kTokenBuckets) {
     TILEWRIGHT_ASSIGN(const LayerPlan plan, plan_layer(gpu, shape, tokens));
     ladder.rungs_.push_back({tokens, {plan.gemm1.schedule, plan.gemm2.schedule}});
   }
   return ladder;
 }
 
+void ScheduleLadder::use(const ScheduleRung& rung) {
+  const auto below = [](const ScheduleRung& a, const ScheduleRung& b) { return a.tokens < b.tokens; };
+  const auto found = std::lower_bound(rungs_.begin(), rungs_.end(), rung, below);
+  if (found != rungs_.end() && found->tokens == rung.tokens) {
+    *found = rung;
+  } else {
+    rungs_.insert(found, rung);
+  }
+}
+
 LayerSchedules ScheduleLadder::at(int tokens) const {
   const auto found =
-      std::find_if(rungs_.begin(), rungs_.end(), [&](const Rung& rung) { return rung.tokens >= tokens; });
+      std::find_if(rungs_.begin(), rungs_.end(), [&](const ScheduleRung& rung) { return rung.tokens >= tokens; });
   return found == rungs_.end() ? rungs_.back().schedules : found->schedules;
 }
 
