@@ -84,6 +84,14 @@ Json to_json(const Device& device, const WhyNot& answer) {
           {"message", answer.message}};
 }
 
+Json to_json(const TunedChoice& tuned) {
+  return {{"us", rounded_us(tuned.us)},
+          {"model_choice", schedule_json(tuned.model_choice)},
+          {"model_us", rounded_us(tuned.model_us)},
+          {"pinned", tuned.pinned},
+          {"source", tuned.source}};
+}
+
 Json to_json(const Roofline& floor) {
   return {{"us", rounded_us(floor.us())},
           {"bound", to_string(floor.bound)},
@@ -113,6 +121,7 @@ Json to_json(const Device& device, const GemmPlan& plan, bool all) {
                {"chosen", or_null(device, plan.chosen())},
                {"runner_up", or_null(device, plan.ranked.empty() ? nullptr : plan.runner_up())},
                {"rejected", std::move(rejected)}};
+  if (plan.tuned) json["tuned"] = to_json(*plan.tuned);
   if (all) {
     json["candidates"] = Json::array();
     for (const Candidate& candidate : plan.ranked) json["candidates"].push_back(to_json(device, candidate));

@@ -125,11 +125,28 @@ Status read_ranked(const Fields& fields, std::vector<Candidate>& ranked) {
   return {};
 }
 
+Result<std::optional<TunedChoice>> read_tuned(const Fields& fields) {
+  if (!fields.given("tuned")) return std::optional<TunedChoice>();
+  TILEWRIGHT_ASSIGN(const Fields object, fields.object("tuned"));
+  TunedChoice tuned;
+  TILEWRIGHT_ASSIGN(tuned.us, object.amount("us"));
+  TILEWRIGHT_ASSIGN(const Fields model, object.object("model_choice"));
+  TILEWRIGHT_ASSIGN(tuned.model_choice, read_schedule(model));
+  TILEWRIGHT_ASSIGN(tuned.model_us, object.amount("model_us"));
+  TILEWRIGHT_ASSIGN(tuned.pinned, object.boolean("pinned"));
+  TILEWRIGHT_ASSIGN(tuned.source, object.text("source"));
+  return std::optional<TunedChoice>(tuned);
+}
+
 Result<GemmPlan> read_gemm_plan(const Device& device, const Fields& fields) {
   GemmPlan plan;
   TILEWRIGHT_ASSIGN(plan.problem, read_problem(fields));
   plan.floor = roofline(device, plan.problem);
   TILEWRIGHT_TRY(read_ranked(fields, plan.ranked));
+  TILEWRIGHT_ASSIGN(plan.tuned, read_tuned(fields));
+  if (plan.tuned && plan.ranked.empty()) {
+    return fail(ErrorCode::corrupt, fields.path() + ".tuned says how a schedule was chosen, and none is");
+  }
   TILEWRIGHT_TRY(fields.each("rejected", [&](const Fields& entry) -> Status {
     TILEWRIGHT_ASSIGN(Rejection rejection, read_rejection(entry));
     plan.rejected.push_back(std::move(rejection));

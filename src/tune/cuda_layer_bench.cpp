@@ -27,14 +27,6 @@ std::vector<bf16> random_activations(std::int64_t count) {
   return x;
 }
 
-/// The model as the rank sees it when every token chooses among the rank's own experts.
-ModelFacts local_model(const ModelFacts& model, int count) {
-  ModelFacts local = model;
-  local.experts = count;
-  local.routing.groups = local.routing.top_groups = 1;  // groups are runs of all experts
-  return local;
-}
-
 /// Whether a batch of `tokens` takes one of the rungs: its bucket's, not the planner's for that bucket.
 bool takes_rung(const std::vector<ScheduleRung>& rungs, int tokens) {
   const auto& buckets = schedule::kTokenBuckets;
@@ -66,7 +58,7 @@ Result<CudaLayerBench> bench_cuda_layer(const ModelFacts& model, const CudaLayer
   TILEWRIGHT_TRY(check(model, options));
   TILEWRIGHT_TRY(cuda_available());
   const int count = model.experts / options.ep;
-  const ModelFacts facts = options.local ? local_model(model, count) : model;
+  const ModelFacts facts = options.local ? tune::local_model(model, count) : model;
   const ExpertWeights weights = tune::random_experts(facts, 0, count, options.tp, 1);
   TILEWRIGHT_ASSIGN(const cuda::GpuLimits limits, cuda::measure_gpu());
 

@@ -18,6 +18,13 @@ RoutedWork routed_work(const RoutedTokens& routed, int first, int count) {
   return work;
 }
 
+ModelFacts local_model(const ModelFacts& model, int count) {
+  ModelFacts local = model;
+  local.experts = count;
+  local.routing.groups = local.routing.top_groups = 1;  // groups are runs of all experts
+  return local;
+}
+
 Status check_split(const ModelFacts& model, int tp, int ep) {
   if (ep < 1 || ep > model.experts) {
     return fail(ErrorCode::invalid_argument, fmt::format("ep {} of {} experts", ep, model.experts),

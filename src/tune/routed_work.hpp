@@ -18,6 +18,9 @@ struct RoutedWork {
 /// Work of the rank that holds experts first .. first + count - 1.
 RoutedWork routed_work(const RoutedTokens& routed, int first, int count);
 
+/// The model as a rank with `count` experts sees it when every token chooses among the rank's own experts.
+ModelFacts local_model(const ModelFacts& model, int count);
+
 /// Whether a layer of `model` can be divided so.
 Status check_split(const ModelFacts& model, int tp, int ep);
 

@@ -36,6 +36,7 @@ class Tuning {
       layer.tokens = tokens;
       TILEWRIGHT_ASSIGN(const Plan plan, tilewright::plan(device_, layer));
       TILEWRIGHT_ASSIGN(const LayerGemms gemms, layer_gemms(layer));
+      TILEWRIGHT_TRY(check_pin(plan));
       for (const GemmPlan& gemm : plan.plans) {
         if (!goes_on()) return finish();
         TILEWRIGHT_TRY(tune({layer, gemm.problem, gemms.local_experts, 0.0}, gemm));
@@ -61,6 +62,20 @@ class Tuning {
   LayerTuning finish() {
     tuning_.seconds = now() - begin_;
     return std::move(tuning_);
+  }
+
+  [[nodiscard]] bool pins(const GemmPlan& plan) const {
+    return options_.pin && std::any_of(plan.ranked.begin(), plan.ranked.end(),
+                                       [&](const Candidate& c) { return options_.pin->matches(c.schedule); });
+  }
+
+  [[nodiscard]] Status check_pin(const Plan& plan) const {
+    if (!options_.pin ||
+        std::any_of(plan.plans.begin(), plan.plans.end(), [&](const GemmPlan& g) { return pins(g); })) {
+      return {};
+    }
+    return fail(ErrorCode::invalid_argument, fmt::format("no kernel for this layer is {}", to_string(*options_.pin)),
+                "see 'tilewright plan --all' for those that there are");
   }
 
   void show(const GemmProblem& problem) const {
@@ -112,9 +127,10 @@ class Tuning {
     }
     result.noise = std::round(result.noise * 1e6) / 1e6;
     if (result.end == RaceEnd::stopped) tuning_.end = TuneEnd::stopped;
-    TuningEntry entry{on_, work.problem, result.noise, result.trials, options_.pin};
+    const std::optional<SchedulePattern> pin = pins(plan) ? options_.pin : std::nullopt;
+    TuningEntry entry{on_, work.problem, result.noise, result.trials, pin};
     std::erase_if(entry.trials, [](const Trial& trial) { return trial.samples == 0 && trial.error.empty(); });
-    tuning_.gemms.push_back({work.problem, std::move(result), options_.pin});
+    tuning_.gemms.push_back({work.problem, std::move(result), pin});
     return entry.trials.empty() ? Status() : keep_(std::move(entry));
   }
 

@@ -27,7 +27,8 @@ struct TuneOptions {
   double budget_s = 60.0;              ///< of all problems together
   RaceOptions race;                    ///< of one problem; its budget is an upper limit
   std::vector<ScheduleBan> bans;       ///< what matches does not run at all, on any device that they name
-  std::optional<SchedulePattern> pin;  ///< the problems get this pin; it is checked and timed beside the others
+  std::optional<SchedulePattern> pin;  ///< GEMMs that have such a schedule get this pin; it is checked and timed beside
+                                       ///< the others. `invalid_argument` where neither GEMM has one
   std::function<void(const TuneProgress&)> progress;
 };
 

@@ -92,7 +92,7 @@ TEST(Tool, OnlyVerbsWithAPageHaveHtmlAndTheOthersSayWhichTheyAre) {
     EXPECT_EQ(help.find("html") != std::string::npos, page) << verb;
     const ToolRun run = tilewright(verb + " --format html");
     EXPECT_EQ(run.exit, 2) << verb;  // a page needs a model, the others have none
-    EXPECT_EQ(run.err.find("'html' is a format of plan and bench, not of " + verb) == std::string::npos, page)
+    EXPECT_EQ(run.err.find("'html' is a format of plan, bench and regret, not of " + verb) == std::string::npos, page)
         << run.err;
     EXPECT_EQ(run.error_lines(), 1) << run.err;
     EXPECT_TRUE(run.out.empty()) << run.out;

@@ -135,6 +135,17 @@ TEST_F(TuneLayerTest, PinsWhatItIsToldTo) {
   EXPECT_TRUE(cache_.find(here(), tuning->gemms[0].problem)->pinned);
 }
 
+TEST_F(TuneLayerTest, PinsTheGemmsThatHaveSuchASchedule) {
+  options_.tokens = {64};
+  options_.pin = parse_schedule_pattern("256x24x256/gather").value();  // GEMM2 gathers nothing
+  const auto tuning = tune();
+  ASSERT_TRUE(tuning);
+  EXPECT_TRUE(tuning->gemms[0].pin);
+  EXPECT_FALSE(tuning->gemms[1].pin);
+  options_.pin = parse_schedule_pattern("64x24x256").value();
+  EXPECT_EQ(tune().error().code, ErrorCode::invalid_argument);
+}
+
 TEST_F(TuneLayerTest, HandsOnWhatTheBenchRefuses) {
   bench_.refuses = true;
   const auto tuning = tune();

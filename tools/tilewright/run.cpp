@@ -58,7 +58,21 @@ Result<Timer> cpu_timer(const RunOptions& options, const LoadedLayer& layer, Moe
   });
 }
 
-Result<Timer> cuda_timer(const LoadedLayer& layer, MoeLayer& packed, RunAnswer& answer) {
+// Measured schedules, where the cache has some of this layer on this GPU.
+Status use_tuned_schedules(const RunOptions& options, const LoadedLayer& layer, MoeLayer& packed) {
+  TILEWRIGHT_ASSIGN(const std::optional<TuningCache> cache, read_cache(options.cache));
+  if (!cache) return {};
+  TILEWRIGHT_ASSIGN(const TunedOn here, this_gpu());
+  LayerProblem problem;
+  problem.model = layer.facts;
+  problem.tp = options.source.slice.tp;
+  problem.ep = options.source.slice.ep;
+  problem.pad_intermediate = options.source.slice.padding == TpPadding::pad_to_blocks;
+  return packed.cuda()->use_schedules(tuned_rungs(*cache, here, problem));
+}
+
+Result<Timer> cuda_timer(const RunOptions& options, const LoadedLayer& layer, MoeLayer& packed, RunAnswer& answer) {
+  TILEWRIGHT_TRY(use_tuned_schedules(options, layer, packed));
   TILEWRIGHT_ASSIGN(const cuda::GpuLimits limits, cuda::measure_gpu());
   answer.machine = limits.device;
   answer.sm_count = limits.sm_count;
@@ -86,7 +100,7 @@ Result<RunAnswer> run_all(const RunOptions& options, Backend backend, const std:
                                                         {precision, backend, options.cpu.isa, options.cpu.threads}));
     answer.pack_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     answer.packed_bytes = packed.packed_bytes();
-    TILEWRIGHT_ASSIGN(const Timer time, backend == Backend::cuda ? cuda_timer(layer, packed, answer)
+    TILEWRIGHT_ASSIGN(const Timer time, backend == Backend::cuda ? cuda_timer(options, layer, packed, answer)
                                                                  : cpu_timer(options, layer, packed, answer));
     for (const int count : tokens) {
       progress.show(fmt::format("{}, {} tokens", to_string(precision), count));
@@ -168,6 +182,7 @@ Verb add_run(CLI::App& app) {
       ->option_text("S")
       ->group(how);
   command->add_option("--seed", options->seed, "Seed of the random inputs (default 1)")->option_text("N")->group(how);
+  declare_cache_options(*command, options->cache, how, true);
   const std::string files = "Your own numbers";
   command
       ->add_option(
