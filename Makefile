@@ -49,8 +49,9 @@ format:  ## rewrite every source file with clang-format
 	@scripts/install-deps.sh ci
 	@git ls-files '*.hpp' '*.cpp' '*.h' | xargs clang-format -i
 
-docs:  ## rewrite docs/performance.md from bench/results
+docs: build  ## rewrite docs/performance.md and docs/kernels/sm120-prediction.md from bench/results
 	@python3 scripts/performance_doc.py
+	@python3 scripts/sm120_doc.py build/release/tilewright
 
 clean:  ## remove build/ and demo/
 	@rm -rf build demo

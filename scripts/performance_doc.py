@@ -5,7 +5,7 @@
   scripts/performance_doc.py --check   fail when the page is not what the results say
 
 A result is bench/results/MACHINE/NAME.json, as the tool printed it. Those of `tilewright validate` are on docs/model.md, those of
-`cuda_feed_bench` on docs/kernels/sm120.md.
+`cuda_feed_bench` on docs/kernels/sm120-prediction.md (scripts/sm120_doc.py).
 """
 
 import json

@@ -1,5 +1,6 @@
 // How fast SM120's kernels feed their tensor cores, measured on an SM90 GPU: the same ring, layouts and fragment loads
-// under SM120's shared memory, with an MMA that only reads its operands (FeedOnly). Prints JSON.
+// under SM120's shared memory, with an MMA that only takes its operands in (FeedOnly). Prints JSON; exits with 3 where
+// a k-block took less than its fragments' bytes do, which says that they were not loaded.
 //
 //   prefill tiles   cycles of a k-block in a SM (clock64 around the mainloops), against the cycles that SM120's MMA
 //                   needs for it at 4,096 FLOP a clock
@@ -28,6 +29,14 @@ constexpr int kK = 6144;
 constexpr int kPrefillRows = 512;
 constexpr int kLaunches = 9;
 constexpr double kFlopPerClk = 4096.0;  // of a SM of SM120 in FP4: tilewright/device.hpp
+
+constexpr double kSmemBytesPerClk = 128.0;  // all SM90 to SM12x: src/schedule/cost_constants.hpp
+
+// Cycles that the fragments of a k-block take of the shared memory, alone.
+double fragment_cycles(const Schedule& s) {
+  const WarpGrid grid = sm120_warp_grid(s);
+  return static_cast<double>(weight_tile_bytes(s) * grid.columns + token_tile_bytes(s) * grid.rows) / kSmemBytesPerClk;
+}
 
 template <typename T>
 T median(std::vector<T> values) {
@@ -154,6 +163,7 @@ int main() {
   std::printf("{\"schema\": \"tilewright.feed/1\", \"device\": \"%s\", \"read_GBps\": %.0f, \"results\": [",
               gpu->name.c_str(), read);
   const char* separator = "";
+  int exit = 0;
   for (const sm120::BuiltGemm& gemm : sm120::built_gemms()) {
     if (gemm.policy != sm120::MmaPolicy::feed_only) continue;
     const bool decode = gemm.deepest.tile_n <= 64;
@@ -169,9 +179,14 @@ int main() {
           separator, describe(schedule).c_str(), figures.us, figures.cycles_per_block, needed, figures.weight_GBps,
           figures.weight_GBps / read);
       std::fflush(stdout);
+      if (figures.cycles_per_block < fragment_cycles(schedule)) {
+        std::fprintf(stderr, "%s: %.0f cycles, and its fragments alone take %.0f: they were not loaded\n",
+                     describe(schedule).c_str(), figures.cycles_per_block, fragment_cycles(schedule));
+        exit = 3;
+      }
       separator = ",";
     }
   }
   std::printf("\n]}\n");
-  return 0;
+  return exit;
 }

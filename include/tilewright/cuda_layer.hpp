@@ -11,12 +11,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tilewright/activation.hpp"
+#include "tilewright/arch.hpp"
 #include "tilewright/expert_weights.hpp"
 #include "tilewright/float_types.hpp"
+#include "tilewright/precision.hpp"
 #include "tilewright/result.hpp"
 #include "tilewright/routing.hpp"
 #include "tilewright/schedule.hpp"
@@ -39,6 +42,20 @@ struct CudaBatch {
   bool y_bf16 = false;                ///< y in bf16; otherwise fp32
 };
 
+/// Whose kernels run a layer.
+struct CudaLayerOptions {
+  /// w4a16 on SM90's kernels, w4a4 on SM120's: activations quantized on the device with the checkpoint's input scales,
+  /// or a row's own where it has none (numerics/input_scales.hpp).
+  Precision precision = Precision::w4a16;
+  std::optional<Arch> arch;  ///< none: the GPU's own
+  bool emulate_mma = false;  ///< SM120's kernels on an SM90 GPU: the block-scaled MMA is emulated there
+};
+
+/// Whether this build has kernels that run so on the current GPU: success, or `unsupported` (no CUDA kernels, no GPU,
+/// another GPU, a precision that the kernels do not have) or `invalid_argument` (an MMA emulated that need not be) with
+/// the reason.
+Status cuda_available(const CudaLayerOptions& options = {});
+
 /// The kernels of a layer for one token count.
 struct LayerSchedules {
   Schedule gemm1;
@@ -58,15 +75,19 @@ struct ScheduleRung {
 struct CudaLayerInfo {
   std::string device;  ///< as the driver names it
   int sm_count = 0;
+  Arch arch = Arch::sm_90;  ///< of the kernels
+  Precision precision = Precision::w4a16;
+  bool emulated_mma = false;
   std::int64_t hidden = 0;
   std::int64_t packed_bytes = 0;  ///< weights and scales on the device, padding included
 };
 
 class CudaLayer {
  public:
-  /// Packs the weights expert by expert and copies them to the current device. `unsupported` without CUDA in this
-  /// build, without a GPU, on one that the kernels are not built for, and for sizes that they do not take.
-  static Result<CudaLayer> create(const ExpertWeights& weights, const Activation& activation, const Routing& routing);
+  /// Packs the weights expert by expert and copies them to the current device. Errors of cuda_available, `unsupported`
+  /// for sizes that the kernels do not take, and `corrupt` for input scales (w4a4) that are not normal numbers above 0.
+  static Result<CudaLayer> create(const ExpertWeights& weights, const Activation& activation, const Routing& routing,
+                                  const CudaLayerOptions& options = {});
   CudaLayer(CudaLayer&&) noexcept;
   CudaLayer& operator=(CudaLayer&&) noexcept;
   ~CudaLayer();
@@ -101,9 +122,5 @@ class CudaLayer {
   explicit CudaLayer(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
-
-/// Whether this build has CUDA kernels, and whether a GPU that they are built for is there: success, or `unsupported`
-/// with the reason.
-Status cuda_available();
 
 }  // namespace tilewright

@@ -26,6 +26,7 @@ struct CudaLayerBenchOptions {
   TokenSpread spread = TokenSpread::uniform;
   bool graph = false;  ///< replay CUDA graphs instead of launching kernel by kernel
   int replays = 9;
+  CudaLayerOptions kernels;
   const TuningCache* cache = nullptr;  ///< measured schedules are taken where it has some for `tuned_on`
   TunedOn tuned_on;
 };

@@ -8,11 +8,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tilewright/activation.hpp"
+#include "tilewright/arch.hpp"
 #include "tilewright/expert_weights.hpp"
 #include "tilewright/float_types.hpp"
 #include "tilewright/precision.hpp"
@@ -25,7 +27,7 @@ class CudaLayer;
 
 enum class Backend {
   cpu,
-  cuda,  ///< the current NVIDIA GPU; w4a16 (cuda_layer.hpp)
+  cuda,  ///< the current NVIDIA GPU (cuda_layer.hpp)
 };
 const char* to_string(Backend backend);
 /// A backend by name ("cpu", "cuda"), whether this build and machine have it or not; another is `invalid_argument`.
@@ -34,8 +36,10 @@ Result<Backend> parse_backend(const std::string& name);
 struct MoeLayerOptions {
   Precision precision = Precision::w4a16;
   Backend backend = Backend::cpu;
-  std::string isa;  ///< CPU instruction set tier; empty: the highest that runs here
-  int threads = 0;  ///< CPU; 0, or more than there are: all cores that this process may use
+  std::string isa;           ///< CPU instruction set tier; empty: the highest that runs here
+  int threads = 0;           ///< CPU; 0, or more than there are: all cores that this process may use
+  std::optional<Arch> arch;  ///< CUDA: whose kernels; none: those of the GPU's own architecture
+  bool emulate_mma = false;  ///< CUDA: as CudaLayerOptions
 };
 
 /// What `create` refuses whatever the weights are: settings of another backend (`invalid_argument`), and a precision,

@@ -68,6 +68,10 @@ constexpr bool gated(Epilogue epilogue) {
 constexpr bool stores_nvfp4(Epilogue epilogue) {
   return epilogue == Epilogue::act_nvfp4 || epilogue == Epilogue::gated_nvfp4;
 }
+/// An activation without a gate.
+constexpr bool activates(Epilogue epilogue) {
+  return epilogue == Epilogue::act_bf16 || epilogue == Epilogue::act_nvfp4;
+}
 constexpr bool on_cpu(Mma mma) { return mma == Mma::cpu_stream || mma == Mma::cpu_panel; }
 
 struct WarpRoles {

@@ -31,8 +31,10 @@ inline constexpr std::array kSm120Tiles = {
     Sm120Tile{128, 32, 256, false},  Sm120Tile{128, 64, 128, true},  Sm120Tile{128, 64, 256, true},
 };
 
-inline constexpr std::array kSm120Endings = {Epilogue::bf16, Epilogue::finalize, Epilogue::gated_nvfp4,
-                                             Epilogue::act_nvfp4};
+/// An activation ends in NVFP4 where GEMM2's input scale is known, and in rows of bf16 where each row will be given its
+/// own.
+inline constexpr std::array kSm120Endings = {Epilogue::bf16,      Epilogue::finalize,   Epilogue::gated_nvfp4,
+                                             Epilogue::act_nvfp4, Epilogue::gated_bf16, Epilogue::act_bf16};
 
 // One warp loads; the other three of its warpgroup are there because setmaxnreg moves registers between whole
 // warpgroups, and 128 accumulators need more than the 168 that twelve warps start with.
@@ -98,14 +100,6 @@ constexpr bool sm120_runs(const Schedule& deepest, Schedule s) {
   s.stages = deepest.stages;
   s.split = deepest.split;
   return s == deepest;
-}
-
-/// Whether a kernel of the catalogue ends so.
-constexpr bool sm120_has(Epilogue epilogue) {
-  for (const Epilogue ending : kSm120Endings) {
-    if (ending == epilogue) return true;
-  }
-  return false;
 }
 
 }  // namespace tilewright

@@ -10,12 +10,12 @@
 #include <atomic>
 #include <vector>
 
-#include "cpu/input_scales.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/packed_experts.hpp"
 #include "cpu/row_kernels.hpp"
 #include "cpu/slots.hpp"
 #include "cpu/strip_dot.hpp"
+#include "numerics/input_scales.hpp"
 #include "tilewright/catalogue.hpp"
 
 namespace tilewright::cpu {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cpu/activation_math.hpp"
-#include "cpu/input_scales.hpp"
+#include "numerics/input_scales.hpp"
 #include "tilewright/nvfp4.hpp"
 
 namespace tilewright::cpu {

@@ -176,6 +176,7 @@ class CubinReader {
     kernel.griddep_launch = counts.griddep_launch;
     kernel.local_memory_loads = counts.local_loads;
     kernel.local_memory_stores = counts.local_stores;
+    kernel.shared_memory_loads = counts.shared_loads;
     if (contents_.target.number / 10 == 12) kernel.fp4_mma = counts.fp4_mma;
   }
 

@@ -8,17 +8,18 @@ namespace {
 
 constexpr std::uint32_t kOpcodeMask = 0xfff;
 
-enum Interest : std::uint8_t { kNone, kSetMaxReg, kWait, kLaunch, kLoad, kStore, kFp4Mma, kInterests };
+enum Interest : std::uint8_t { kNone, kSetMaxReg, kWait, kLaunch, kLoad, kStore, kSharedLoad, kFp4Mma, kInterests };
 
 constexpr std::array<std::uint8_t, kOpcodeMask + 1> make_interests() {
   std::array<std::uint8_t, kOpcodeMask + 1> table{};
-  table[0x9c8] = kSetMaxReg;  // USETMAXREG
-  table[0x82e] = kWait;       // ACQBULK
-  table[0x82d] = kLaunch;     // PREEXIT
-  table[0x983] = kLoad;       // LDL [R], LDL [R+UR]
-  table[0x387] = kStore;      // STL [R]
-  table[0x987] = kStore;      // STL [R+UR]
-  table[0x47f] = kFp4Mma;     // OMMA.SF.16864
+  table[0x9c8] = kSetMaxReg;   // USETMAXREG
+  table[0x82e] = kWait;        // ACQBULK
+  table[0x82d] = kLaunch;      // PREEXIT
+  table[0x983] = kLoad;        // LDL [R], LDL [R+UR]
+  table[0x387] = kStore;       // STL [R]
+  table[0x987] = kStore;       // STL [R+UR]
+  table[0x984] = kSharedLoad;  // LDS [R], LDS [R+UR]
+  table[0x47f] = kFp4Mma;      // OMMA.SF.16864
   return table;
 }
 
@@ -39,7 +40,8 @@ SassCounts count_sass(ByteView code) {
     const std::uint32_t opcode = (bytes[at] | static_cast<std::uint32_t>(bytes[at + 1]) << 8U) & kOpcodeMask;
     ++counts[kInterestOf[opcode]];
   }
-  return {counts[kSetMaxReg], counts[kWait], counts[kLaunch], counts[kLoad], counts[kStore], counts[kFp4Mma]};
+  return {counts[kSetMaxReg], counts[kWait],       counts[kLaunch], counts[kLoad],
+          counts[kStore],     counts[kSharedLoad], counts[kFp4Mma]};
 }
 
 std::optional<LocalAccess> local_access(ByteView code, std::uint64_t offset) {

@@ -20,6 +20,7 @@ struct SassCounts {
   int griddep_launch = 0;  ///< PREEXIT
   int local_loads = 0;     ///< LDL
   int local_stores = 0;    ///< STL
+  int shared_loads = 0;    ///< LDS
   int fp4_mma = 0;         ///< OMMA: mma.sync on FP4 with block scales; of SM12x alone
 };
 

@@ -28,6 +28,10 @@ Result<Backend> parse_backend(const std::string& name) {
 
 namespace {
 
+CudaLayerOptions cuda_options(const MoeLayerOptions& options) {
+  return {options.precision, options.arch, options.emulate_mma};
+}
+
 Status check_cuda_options(const MoeLayerOptions& options) {
   if (!options.isa.empty()) {
     return fail(ErrorCode::invalid_argument,
@@ -39,19 +43,20 @@ Status check_cuda_options(const MoeLayerOptions& options) {
                 fmt::format("{} threads are of the cpu backend, and cuda is asked for", options.threads),
                 "leave them out, or run on the CPU backend");
   }
-  if (options.precision != Precision::w4a16) {
-    return fail(ErrorCode::unsupported,
-                fmt::format("precision {} on the cuda backend: its kernels are for SM90, which has no FP4 tensor cores",
-                            to_string(options.precision)),
-                "use --precision w4a16 or --backend cpu");
-  }
-  return cuda_available();
+  return cuda_available(cuda_options(options));
 }
 
 }  // namespace
 
 Status check_options(const MoeLayerOptions& options) {
   if (options.backend == Backend::cuda) return check_cuda_options(options);
+  if (options.arch || options.emulate_mma) {
+    return fail(ErrorCode::invalid_argument,
+                options.arch
+                    ? fmt::format("arch {} is of the cuda backend, and cpu is asked for", to_string(*options.arch))
+                    : std::string("an emulated MMA is of the cuda backend, and cpu is asked for"),
+                "leave it out, or run on the CUDA backend");
+  }
   if (!options.isa.empty()) TILEWRIGHT_TRY(cpu::select_tier(options.isa));
   return {};
 }
@@ -76,7 +81,7 @@ Result<MoeLayer> MoeLayer::create(const ExpertWeights& weights, const Activation
         std::unique_ptr<State>(new State{std::move(experts), routing, std::move(resolved), weights.global_experts}));
   };
   if (options.backend == Backend::cuda) {
-    TILEWRIGHT_ASSIGN(CudaLayer layer, CudaLayer::create(weights, activation, routing));
+    TILEWRIGHT_ASSIGN(CudaLayer layer, CudaLayer::create(weights, activation, routing, cuda_options(options)));
     return with(std::move(layer), options);
   }
   cpu::CpuExpertsOptions cpu_options;

@@ -27,7 +27,6 @@ void add_sm120_tile(const Sm120Tile& tile, Consumers consumers, Epilogue epilogu
 
 std::vector<Schedule> sm120_candidates(Epilogue epilogue) {
   std::vector<Schedule> all;
-  if (!sm120_has(epilogue)) return all;
   for (const Sm120Tile& tile : kSm120Tiles) {
     add_sm120_tile(tile, Consumers::cooperative, epilogue, all);
     if (tile.pingpong) add_sm120_tile(tile, Consumers::pingpong, epilogue, all);
@@ -37,7 +36,6 @@ std::vector<Schedule> sm120_candidates(Epilogue epilogue) {
 
 bool in_sm120_catalogue(const Schedule& s) {
   const Consumers consumers = s.roles.consumers;
-  if (!sm120_has(s.epilogue)) return false;
   return std::any_of(kSm120Tiles.begin(), kSm120Tiles.end(), [&](const Sm120Tile& tile) {
     if (consumers == Consumers::pingpong && !tile.pingpong) return false;
     const int most = sm120_most_stages(tile, consumers, s.epilogue);

@@ -215,11 +215,6 @@ std::optional<Rejection> reject(const Device& device, const GemmProblem& problem
     return reason(RejectionCode::precision_not_built,
                   fmt::format("no w4a16 kernel is built for {}; w4a4 is", to_string(device.arch)));
   }
-  if (arch == Arch::sm_120 && !sm120_has(problem.epilogue)) {
-    return reason(RejectionCode::precision_not_built,
-                  fmt::format("no {} kernel ends in {}: activations are passed on as NVFP4 there",
-                              to_string(device.arch), to_string(problem.epilogue)));
-  }
   if (problem.k % 16 != 0) {
     return reason(RejectionCode::k_not_multiple_of_16,
                   fmt::format("K {} leaves {} elements over after whole NVFP4 blocks of 16; pad K to {}",

@@ -56,7 +56,7 @@ Status check(const ModelFacts& model, const CudaLayerBenchOptions& options) {
 
 Result<CudaLayerBench> bench_cuda_layer(const ModelFacts& model, const CudaLayerBenchOptions& options) {
   TILEWRIGHT_TRY(check(model, options));
-  TILEWRIGHT_TRY(cuda_available());
+  TILEWRIGHT_TRY(cuda_available(options.kernels));
   const int count = model.experts / options.ep;
   const ModelFacts facts = options.local ? tune::local_model(model, count) : model;
   const ExpertWeights weights = tune::random_experts(facts, 0, count, options.tp, 1);
@@ -66,12 +66,13 @@ Result<CudaLayerBench> bench_cuda_layer(const ModelFacts& model, const CudaLayer
   problem.model = facts;
   problem.ep = options.local ? 1 : options.ep;
   problem.tp = options.tp;
+  problem.precision = options.kernels.precision;
   const std::vector<ScheduleRung> rungs =
       options.cache == nullptr ? std::vector<ScheduleRung>() : tuned_rungs(*options.cache, options.tuned_on, problem);
 
   std::vector<CudaLayer> layers;
   const auto add_layer = [&]() -> Status {
-    TILEWRIGHT_ASSIGN(CudaLayer layer, CudaLayer::create(weights, facts.activation, facts.routing));
+    TILEWRIGHT_ASSIGN(CudaLayer layer, CudaLayer::create(weights, facts.activation, facts.routing, options.kernels));
     TILEWRIGHT_TRY(layer.use_schedules(rungs));
     layers.push_back(std::move(layer));
     return {};

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "cpu/activation_math.hpp"
-#include "cpu/input_scales.hpp"
 #include "cpu/reference.hpp"
+#include "numerics/input_scales.hpp"
 #include "tilewright/nvfp4.hpp"
 
 namespace tilewright::cpu {

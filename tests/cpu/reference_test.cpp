@@ -11,8 +11,8 @@
 #include <string>
 
 #include "cpu/activation_math.hpp"
-#include "cpu/input_scales.hpp"
 #include "cpu/layer_fixture.hpp"
+#include "numerics/input_scales.hpp"
 
 namespace tilewright::cpu {
 namespace {

@@ -43,7 +43,8 @@ std::vector<float> random_logits(int tokens, int experts, unsigned seed) {
 class Problem {
  public:
   explicit Problem(const LayerCase& test) : test_(test) {
-    layer_ = weights_.random_layer(test.hidden, test.intermediate, test.experts, test.activation.gated(), false);
+    layer_ = weights_.random_layer(test.hidden, test.intermediate, test.experts, test.activation.gated(),
+                                   test.static_scales);
     const int local = test.local_experts == 0 ? test.experts : test.local_experts;
     layer_.first_expert = test.first_expert;
     layer_.experts = {layer_.experts.begin() + test.first_expert, layer_.experts.begin() + test.first_expert + local};
@@ -56,7 +57,7 @@ class Problem {
   }
 
   [[nodiscard]] CudaLayer make() const {
-    return value_of(CudaLayer::create(layer_, test_.activation, routing_of(test_)));
+    return value_of(CudaLayer::create(layer_, test_.activation, routing_of(test_), test_.kernels));
   }
 
   /// Uploads the inputs and poisons y and the workspace; the batch stays valid as long as this.
@@ -114,7 +115,7 @@ class Problem {
  private:
   [[nodiscard]] std::vector<double> reference(const RoutedTokens& routed) const {
     std::vector<double> y(x_.size());
-    must(cpu::reference_layer(layer_, test_.activation, Precision::w4a16, x_.data(), routed, y.data()));
+    must(cpu::reference_layer(layer_, test_.activation, test_.kernels.precision, x_.data(), routed, y.data()));
     return y;
   }
 
@@ -132,7 +133,7 @@ class Problem {
 LayerOutcome compare(const LayerCase& test, const std::vector<float>& y, const std::vector<double>& reference,
                      const std::vector<double>& magnitudes) {
   constexpr double kHalfStep = 0x1p-9;  // of bf16
-  constexpr double kMovedRounding = 0x1p-8;
+  const double moved_rounding = test.kernels.precision == Precision::w4a4 ? 0x1p-5 : 0x1p-8;
   LayerOutcome outcome;
   const auto hidden = static_cast<std::size_t>(test.hidden);
   for (std::size_t t = 0; t < static_cast<std::size_t>(test.tokens); ++t) {
@@ -141,7 +142,7 @@ LayerOutcome compare(const LayerCase& test, const std::vector<float>& y, const s
     for (std::size_t i = t * hidden; i < (t + 1) * hidden; ++i) {
       const double error = std::abs(static_cast<double>(y[i]) - reference[i]);
       const double rounding = kHalfStep * (magnitudes[i] + (test.y_bf16 ? std::abs(reference[i]) : 0.0));
-      const double units = error == 0.0 ? 0.0 : error / (rounding + kMovedRounding * largest);
+      const double units = error == 0.0 ? 0.0 : error / (rounding + moved_rounding * largest);
       if (units <= outcome.worst) continue;  // false for NaN
       outcome.worst = std::isfinite(units) ? units : std::numeric_limits<double>::infinity();
       outcome.where = "token " + std::to_string(t) + " channel " + std::to_string(i % hidden);
@@ -216,6 +217,19 @@ std::vector<LayerCase> shape_cases() {
   });
   add("from logits", [](LayerCase& t) { t.from_logits = true; });
   add("y in bf16", [](LayerCase& t) { t.y_bf16 = true; });
+  return cases;
+}
+
+std::vector<LayerCase> emulated_cases() {
+  std::vector<LayerCase> cases;
+  for (const bool static_scales : {true, false}) {
+    for (LayerCase test : shape_cases()) {
+      test.name += static_scales ? ", input scales" : ", rows' own scales";
+      test.kernels = {Precision::w4a4, Arch::sm_120, true};
+      test.static_scales = static_scales;
+      cases.push_back(std::move(test));
+    }
+  }
   return cases;
 }
 

@@ -23,6 +23,8 @@ struct LayerCase {
   bool scale_input = false;  ///< weights scale the inputs
   bool from_logits = false;  ///< the layer routes, by softmax
   bool y_bf16 = false;
+  CudaLayerOptions kernels;
+  bool static_scales = false;  ///< w4a4: the weights have input scales
 };
 
 /// The hazards: sizes that fill no tile, every activation, experts of other ranks, empty and crowded experts.
@@ -31,11 +33,15 @@ std::vector<LayerCase> shape_cases();
 /// `worst` is the largest error in units of what the roundings explain: each slot's output is rounded to bf16 (2^-9 of
 /// it), y too where it is bf16; and where a sum in another order or a faster exponential moves an intermediate value
 /// to the other side of a rounding, its channel is a step off: all of them together at most a step, 2^-8, of the
-/// token's largest sum of magnitudes. Infinite for a value that is not finite.
+/// token's largest sum of magnitudes. Under w4a4 a moved rounding can move a code, which is a quarter of its value: all
+/// of them together at most 2^-5, as for the CPU's kernels. Infinite for a value that is not finite.
 struct LayerOutcome {
   double worst = 0.0;
   std::string where;
 };
+
+/// The hazards on SM120's kernels with the MMA emulated: with input scales, without, and w4a4 alone.
+std::vector<LayerCase> emulated_cases();
 
 CudaLayer make_layer(const LayerCase& test);
 

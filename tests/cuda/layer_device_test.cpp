@@ -9,6 +9,8 @@
 #include "cpu/reference.hpp"
 #include "cuda/device_memory.hpp"
 #include "cuda/layer_case.hpp"
+#include "cuda/quantize_case.hpp"
+#include "cuda/sm120/grouped_gemm.hpp"
 #include "cuda/sm90/grouped_gemm.hpp"
 #include "tilewright/cuda_layer.hpp"
 #include "tilewright/sm90_catalogue.hpp"
@@ -47,11 +49,44 @@ TEST_F(LayerOnDevice, AgreesWithTheReferenceUnderEverySchedule) {
   }
 }
 
+TEST_F(LayerOnDevice, AgreesWithTheReferenceOnSm120KernelsWhateverTheShape) {
+  for (const LayerCase& test : emulated_cases()) expect_right(test);
+}
+
+TEST_F(LayerOnDevice, AgreesWithTheReferenceUnderEveryTileOfSm120) {
+  for (LayerCase test : emulated_cases()) {
+    if (test.name.rfind("plain", 0) != 0) continue;
+    test.tokens = 96;
+    const Epilogue ending = test.static_scales ? Epilogue::gated_nvfp4 : Epilogue::gated_bf16;
+    for (const sm120::BuiltGemm& gemm : sm120::built_gemms()) {
+      if (gemm.policy != sm120::MmaPolicy::emulated || gemm.deepest.epilogue != ending) continue;
+      LayerSchedules schedules{gemm.deepest, gemm.deepest};
+      schedules.gemm2.epilogue = Epilogue::finalize;
+      schedules.gemm2.stages = 2;
+      expect_right(test, &schedules);
+      schedules.gemm2.split.kind = SplitKind::stream_k;
+      schedules.gemm1.split.kind = SplitKind::stream_k;
+      if (sm120::takes(gemm, schedules.gemm1)) expect_right(test, &schedules);
+    }
+  }
+}
+
 TEST_F(LayerOnDevice, GivesTheSameBitsInAHundredRunsOfAGraph) {
-  LayerCase test = shape_cases().front();
-  for (const int tokens : {1, 33, 600}) {
-    test.tokens = tokens;
-    EXPECT_EQ(distinct_outputs_of_graph(test, 100), 1) << tokens << " tokens";
+  for (const bool emulated : {false, true}) {
+    LayerCase test = emulated ? emulated_cases().back() : shape_cases().front();
+    for (const int tokens : {1, 33, 600}) {
+      test.tokens = tokens;
+      EXPECT_EQ(distinct_outputs_of_graph(test, 100), 1) << test.name << ", " << tokens << " tokens";
+    }
+  }
+}
+
+TEST_F(LayerOnDevice, QuantizesActivationsToTheCpusBits) {
+  for (const QuantizeCase& test : quantize_cases()) {
+    const QuantizeOutcome outcome = run_quantize_case(test);
+    EXPECT_EQ(outcome.other_blocks, 0) << test.name << " of " << outcome.blocks;
+    EXPECT_EQ(outcome.other_scales, 0) << test.name;
+    EXPECT_EQ(outcome.dirty_padding, 0) << test.name;
   }
 }
 

@@ -1,4 +1,5 @@
-// The machine code of SM120's native kernels, read out of their object files: what runs on a card that is not here.
+// The machine code of SM120's kernels, read out of their object files: of the native ones, which run on a card that is
+// not here, and of those that are timed elsewhere.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,9 +12,10 @@
 namespace tilewright {
 namespace {
 
-/// Machine code of SM12x in the object of one tile; ends the test where there is none.
-std::vector<CodeImage> images_of(std::size_t tile) {
-  const std::string path = std::string(TILEWRIGHT_PTXAS_REPORTS) + "/sm120_native_" + std::to_string(tile) + ".o";
+/// Machine code in the object of one tile, native or emulated; the test fails where there is none.
+std::vector<CodeImage> images_of(std::size_t tile, const std::string& policy = "native") {
+  const std::string path =
+      std::string(TILEWRIGHT_PTXAS_REPORTS) + "/sm120_" + policy + "_" + std::to_string(tile) + ".o";
   auto report = read_binary(path);
   if (!report) {
     ADD_FAILURE() << report.error().message();
@@ -77,6 +79,33 @@ TEST(NativeCode, MovesRegistersWhereAThreadHasManySums) {
       std::sort(moves.begin(), moves.end());
       EXPECT_EQ(moves, expected) << tile.m << 'x' << tile.n << 'x' << tile.k;
     }
+  }
+}
+
+/// Loads of a warp's fragments for one k-block: of a unit its weights for two steps and their scales, of a column its
+/// tokens for both steps, and scales for two columns; for each 128 of K.
+int fragment_loads_of(const Sm120Tile& tile, Consumers consumers) {
+  const WarpGrid grid = sm120_warp_grid(sm120_schedule(tile, consumers, 2, SplitKind::none, Epilogue::bf16));
+  const int units = tile.m / 16 / grid.rows;
+  const int columns = tile.n / 8 / grid.columns;
+  return tile.k / 128 * (3 * units + columns + (columns + 1) / 2);
+}
+
+// A kernel without an MMA tells how fast fragments come only if it loads them: ptxas drops a load that nothing follows.
+TEST(FeedCode, LoadsTheFragmentsThatTheMmaWouldTake) {
+  for (std::size_t t = 0; t < kSm120Tiles.size(); ++t) {
+    const Sm120Tile& tile = kSm120Tiles[t];
+    int fewest = fragment_loads_of(tile, Consumers::cooperative);
+    if (tile.pingpong) fewest = std::min(fewest, fragment_loads_of(tile, Consumers::pingpong));
+    std::size_t kernels = 0;
+    for (const CodeImage& image : images_of(t, "emulated")) {
+      for (const KernelInfo& kernel : image.kernels) {
+        if (kernel.symbol.find("FeedOnly") == std::string::npos) continue;
+        ++kernels;
+        EXPECT_GE(kernel.shared_memory_loads.value_or(0), fewest) << tile.m << 'x' << tile.n << 'x' << tile.k;
+      }
+    }
+    EXPECT_EQ(kernels, tile.pingpong ? 2U : 1U);
   }
 }
 

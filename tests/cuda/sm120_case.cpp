@@ -106,7 +106,7 @@ class Problem {
       const double silu = lower.value / (1.0 + std::exp(-lower.value));
       return {silu * upper.value, lower.magnitude * std::abs(upper.value) + upper.magnitude * std::abs(silu)};
     }
-    if (epilogue_ == Epilogue::act_nvfp4) {
+    if (activates(epilogue_)) {
       return {lower.value > 0.0 ? lower.value * lower.value : 0.0, 2.0 * lower.magnitude * std::abs(lower.value)};
     }
     if (epilogue_ != Epilogue::finalize) return lower;
@@ -123,7 +123,9 @@ class Problem {
       const int channel = static_cast<int>(random() % static_cast<unsigned>(channels()));
       const Sum sum = expected(row, channel);
       const double got = bf16(y[static_cast<std::size_t>(dests_[places_[row].grouped]) * channels() + channel]);
-      double error = std::abs(got - sum.value) / (std::abs(sum.value) / 256.0 + accumulation() * sum.magnitude + 1e-30);
+      double error =
+          std::abs(got - sum.value) / (std::abs(sum.value) * (1.0 / 256.0 + (gated(epilogue_) ? 1e-5 : 0.0)) +
+                                       accumulation() * sum.magnitude + 1e-30);
       if (std::isnan(error)) error = std::numeric_limits<double>::infinity();
       if (error <= outcome.worst) continue;
       outcome.worst = error;

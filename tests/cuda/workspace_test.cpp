@@ -15,9 +15,12 @@ WorkspaceSizes random_sizes() {
   sizes.top_k = *rc::gen::inRange(1, 12);
   sizes.experts = *rc::gen::inRange(1, 1025);
   sizes.hidden = 16 * *rc::gen::inRange(1, 500);
-  sizes.intermediate = 16 * *rc::gen::inRange(1, 300);
-  sizes.partial_bytes = 4 * *rc::gen::inRange(0, 100000);
-  sizes.flag_bytes = 4 * *rc::gen::inRange(0, 300);
+  sizes.gemms.partials = 4 * *rc::gen::inRange(0, 100000);
+  sizes.gemms.flags = 4 * *rc::gen::inRange(0, 300);
+  sizes.gemms.arranged = *rc::gen::inRange(0, 50000000);
+  sizes.gemms.inner = *rc::gen::inRange(0, 1000000);
+  sizes.gemms.unquantized = *rc::gen::inRange(0, 1000000);
+  sizes.gemms.input_scales = *rc::gen::inRange(0, 10000);
   return sizes;
 }
 
@@ -34,11 +37,13 @@ TEST(Workspace, GivesEveryBufferBytesOfItsOwn) {
         {layout.row_dest, layout.group_rows * 4},
         {layout.row_weights, layout.group_rows * 4},
         {layout.slot_rows, slots * 4},
-        {layout.flags, sizes.flag_bytes},
-        {layout.partials, sizes.partial_bytes},
-        {layout.inner, layout.group_rows * 2 * ((sizes.intermediate + 63) / 64 * 64)},
+        {layout.flags, sizes.gemms.flags},
+        {layout.partials, sizes.gemms.partials},
+        {layout.input_scales, sizes.gemms.input_scales},
+        {layout.unquantized, sizes.gemms.unquantized},
+        {layout.inner, sizes.gemms.inner},
         {layout.rows, slots * sizes.hidden * 2},
-        {layout.rows, layout.group_rows * 2 * ((sizes.hidden + 63) / 64 * 64)},
+        {layout.rows, sizes.gemms.arranged},
     };
     std::int64_t end = 0;
     for (const auto& [offset, bytes] : buffers) {

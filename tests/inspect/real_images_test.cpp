@@ -98,6 +98,8 @@ TEST(RealImage, TellsRegisterHandoverAndDependentLaunchOnEveryTarget) {
     EXPECT_EQ(kernel(image, "waits").griddep_launch, 0);
     EXPECT_EQ(kernel(image, "releases").griddep_wait, 0);
     EXPECT_EQ(kernel(image, "releases").griddep_launch, 1);
+    const auto loads = image.kind == ImageKind::cubin ? std::optional(1) : std::nullopt;
+    EXPECT_EQ(kernel(image, "shares").shared_memory_loads, loads);
   }
 }
 

@@ -99,7 +99,7 @@ TEST(MoeLayer, RanksOfAnExpertParallelGroupAddUpToTheWhole) {
 TEST(MoeLayer, RanksQuantizeActivationsAlikeWhereTheirExpertsInputScalesDiffer) {
   cpu::Weights weights;
   ExpertWeights whole = weights.random_layer(64, 48, 8, true, true);
-  whole.experts[6].up.input_scale = 5.0F * *cpu::gemm1_input_scale(whole);  // of the second rank only
+  whole.experts[6].up.input_scale = 5.0F * *gemm1_input_scale(whole);  // of the second rank only
   const std::vector<bf16> x = weights.random_rows(5, 64);
   const RoutedTokens routed = weights.random_routing(5, 3, 8);
   MoeLayerOptions options;
@@ -113,7 +113,7 @@ TEST(MoeLayer, RanksQuantizeActivationsAlikeWhereTheirExpertsInputScalesDiffer) 
   for (std::size_t i = 0; i < y.size(); ++i) differs = differs || std::fabs(apart[i] - y[i]) > most_by_order(y[i]);
   EXPECT_TRUE(differs) << "the scales of this test do not tell ranks apart";
 
-  whole.layer_input_scale = cpu::gemm1_input_scale(whole);
+  whole.layer_input_scale = gemm1_input_scale(whole);
   const std::vector<float> sum = sum_of_two_ranks(whole, options, x, routed);
   for (std::size_t i = 0; i < sum.size(); ++i) EXPECT_NEAR(sum[i], y[i], most_by_order(y[i]));
 }

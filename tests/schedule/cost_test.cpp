@@ -90,6 +90,20 @@ TEST(Cost, PredictsGlm5OnAnRtxPro6000BetweenWhatIsPossibleAndWhatIsPublished) {
   EXPECT_EQ(chosen(at_512, 1).cost.bound, Bound::dram);
 }
 
+// https://github.com/NVIDIA/cutlass/pull/3272: 1,629 TFLOP/s, the best of its tiles. The share of the MMA's rate was
+// chosen for this GEMM, so what it tests is that waves, barriers and epilogues leave as much.
+TEST(Cost, PredictsADense8192GemmOfAnRtxPro6000BelowItsRooflineAndAtThePublishedRate) {
+  const Device d = device("rtx-pro-6000-server");
+  const Plan result = plan(d, grouped_gemm(1, 8192, 8192, 8192, Precision::w4a4).value()).value();
+  const Roofline& floor = result.plans[0].floor;
+  EXPECT_EQ(floor.bound, Bound::mma);
+  const double tflops = 1e-6 * floor.flops / chosen(result).cost.predicted_us;
+  EXPECT_LE(tflops, d.peak_tflops(d.flop_per_clk.fp4));
+  EXPECT_NEAR(tflops, 1629.0, 0.03 * 1629.0);
+  EXPECT_EQ(chosen(result).cost.bound, Bound::mma);
+  EXPECT_EQ(describe(chosen(result).schedule), "128x128x256, 2 stages, pingpong 8+4 warps, bf16");
+}
+
 // An RS kernel measured on an H200: 32 experts x 4096 x 6144, the same number of tokens each. 64 tokens and more were
 // measured without decoding and multiplying overlapped, which the planned kernel does.
 TEST(Cost, PredictsDecodeOnAnH200WithinAnEighthOfWhatWasMeasured) {

@@ -154,19 +154,6 @@ TEST(Sm120Catalogue, RefusesWhatItsKernelsAreNotBuiltFor) {
   refusal("128x8x64:2", [](Schedule&) {});
 }
 
-TEST(Sm120Catalogue, SaysWhichEndingsNoKernelHas) {
-  for (const char* name : {"rtx-5090", "gb10"}) {
-    const Device d = device(name);
-    for (const Epilogue ending : {Epilogue::gated_bf16, Epilogue::act_bf16}) {
-      EXPECT_TRUE(candidates(d, ending_in(ending)).empty());
-      const auto rejection = reject(d, ending_in(ending));
-      ASSERT_TRUE(rejection) << name;
-      EXPECT_EQ(rejection->code, RejectionCode::precision_not_built);
-      EXPECT_NE(rejection->message.find(to_string(ending)), std::string::npos) << rejection->message;
-    }
-  }
-}
-
 TEST(Sm120Catalogue, NamesRegistersWhereATileWouldFitButNotItsSums) {
   const Device d = device("rtx-5090");
   const GemmProblem problem = ending_in(Epilogue::finalize);

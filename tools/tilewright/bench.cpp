@@ -34,7 +34,7 @@ Result<Outcome> run(const BenchOptions& options) {
   TILEWRIGHT_ASSIGN(const Backend backend, parse_backend(options.backend));
   TILEWRIGHT_ASSIGN(const BenchPlan plan, bench_plan(options));
   for (const Precision precision : plan.precisions) {
-    TILEWRIGHT_TRY(check_options({precision, backend, options.cpu.isa, options.cpu.threads}));
+    TILEWRIGHT_TRY(check_options({precision, backend, options.cpu.isa, options.cpu.threads, {}, false}));
   }
   Report report("bench");
   report.json["version"] = TILEWRIGHT_VERSION;

@@ -80,6 +80,7 @@ Json resources_json(const KernelInfo& kernel) {
           {"griddepcontrol_launch", or_null(kernel.griddep_launch)},
           {"local_memory_loads", or_null(kernel.local_memory_loads)},
           {"local_memory_stores", or_null(kernel.local_memory_stores)},
+          {"shared_memory_loads", or_null(kernel.shared_memory_loads)},
           {"fp4_mma", or_null(kernel.fp4_mma)}};
 }
 

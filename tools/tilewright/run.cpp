@@ -67,6 +67,7 @@ Status use_tuned_schedules(const RunOptions& options, const LoadedLayer& layer, 
   problem.model = layer.facts;
   problem.tp = options.source.slice.tp;
   problem.ep = options.source.slice.ep;
+  problem.precision = packed.options().precision;
   problem.pad_intermediate = options.source.slice.padding == TpPadding::pad_to_blocks;
   return packed.cuda()->use_schedules(tuned_rungs(*cache, here, problem));
 }
@@ -97,7 +98,7 @@ Result<RunAnswer> run_all(const RunOptions& options, Backend backend, const std:
     progress.show(fmt::format("packing {} experts for {}", layer.weights.experts.size(), to_string(precision)));
     const auto start = std::chrono::steady_clock::now();
     TILEWRIGHT_ASSIGN(MoeLayer packed, MoeLayer::create(layer.weights, layer.facts.activation, layer.facts.routing,
-                                                        {precision, backend, options.cpu.isa, options.cpu.threads}));
+                                                        {precision, backend, options.cpu.isa, options.cpu.threads, {}, false}));
     answer.pack_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     answer.packed_bytes = packed.packed_bytes();
     TILEWRIGHT_ASSIGN(const Timer time, backend == Backend::cuda ? cuda_timer(options, layer, packed, answer)
@@ -118,7 +119,7 @@ Result<Outcome> run(const RunOptions& options) {
   TILEWRIGHT_ASSIGN(const Backend backend, parse_backend(options.backend));
   TILEWRIGHT_ASSIGN(const auto precisions, precisions_of(options.precision, Precision::w4a16));
   for (const Precision precision : precisions) {
-    TILEWRIGHT_TRY(check_options({precision, backend, options.cpu.isa, options.cpu.threads}));
+    TILEWRIGHT_TRY(check_options({precision, backend, options.cpu.isa, options.cpu.threads, {}, false}));
   }
   TILEWRIGHT_ASSIGN(const LoadedLayer layer, load_layer(options.source));
   TILEWRIGHT_ASSIGN(const RunAnswer answer, run_all(options, backend, precisions, layer));

@@ -148,12 +148,12 @@ Table checks_table(const std::vector<Check>& checks, Backend backend, std::size_
 // CPU: every tier with all threads and with one. GPU: the layer made and run twice.
 std::vector<Kernels> kernels_to_check(const Options& options, Backend backend) {
   if (backend == Backend::cuda) {
-    const MoeLayerOptions how{Precision::w4a16, backend, options.isa, 0};
+    const MoeLayerOptions how{Precision::w4a16, backend, options.isa, 0, {}, false};
     return {{"cuda", how, how}};
   }
   std::vector<Kernels> all;
   for (const std::string& tier : options.isa.empty() ? cpu_info().tiers : std::vector<std::string>{options.isa}) {
-    all.push_back({tier, {Precision::w4a16, backend, tier, 0}, {Precision::w4a16, backend, tier, 1}});
+    all.push_back({tier, {Precision::w4a16, backend, tier, 0, {}, false}, {Precision::w4a16, backend, tier, 1, {}, false}});
   }
   return all;
 }
@@ -190,7 +190,7 @@ Result<Outcome> run(const Options& options) {
   const char* all_precisions = backend == Backend::cpu ? "w4a16,w4a4" : "w4a16";
   TILEWRIGHT_ASSIGN(const auto precisions,
                     precisions_of(options.precision.empty() ? all_precisions : options.precision, Precision::w4a16));
-  for (const Precision precision : precisions) TILEWRIGHT_TRY(check_options({precision, backend, options.isa, 0}));
+  for (const Precision precision : precisions) TILEWRIGHT_TRY(check_options({precision, backend, options.isa, 0, {}, false}));
   const std::vector<Kernels> kernels = kernels_to_check(options, backend);
   const std::vector<VerifyCase> cases = verify_cases();
   std::vector<Check> checks;

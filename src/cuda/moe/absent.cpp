@@ -21,7 +21,7 @@ CudaLayer& CudaLayer::operator=(CudaLayer&&) noexcept = default;
 CudaLayer::~CudaLayer() = default;
 
 Result<CudaLayer> CudaLayer::create(const ExpertWeights& /*weights*/, const Activation& /*activation*/,
-                                    const Routing& /*routing*/) {
+                                    const Routing& /*routing*/, const CudaLayerOptions& /*options*/) {
   return absent();
 }
 std::int64_t CudaLayer::workspace_bytes(int /*tokens*/, int /*top_k*/) const { return 0; }
@@ -35,6 +35,6 @@ Status CudaLayer::run(const CudaBatch& /*batch*/, const LayerSchedules& /*schedu
 Status CudaLayer::run_host(const bf16* /*x*/, const RoutedTokens& /*routed*/, float* /*y*/) { return absent(); }
 const CudaLayerInfo& CudaLayer::info() const { return state_->info; }
 
-Status cuda_available() { return absent(); }
+Status cuda_available(const CudaLayerOptions& /*options*/) { return absent(); }
 
 }  // namespace tilewright

@@ -6,6 +6,8 @@
 
 #include "cuda/cuda_error.hpp"
 #include "cuda/device.hpp"
+#include "cuda/device_buffer.hpp"
+#include "cuda/moe/kernel_choice.hpp"
 #include "cuda/moe/layer_run.hpp"
 #include "cuda/moe/moe_kernels.hpp"
 #include "numerics/routing_rules.hpp"
@@ -20,14 +22,13 @@ struct CudaLayer::State {
   CudaLayerInfo info;
   cuda::LayerParts parts;
   cuda::ScheduleLadder ladder;
-  std::int64_t partial_bytes = 0;
-  std::int64_t flag_bytes = 0;
   DeviceBuffer host_run;  ///< of run_host: its inputs, its output and the workspace
 
   [[nodiscard]] cuda::WorkspaceLayout layout(int tokens, int top_k) const {
     const cuda::LayerShape& shape = parts.shape;
-    return cuda::workspace_layout(
-        {tokens, top_k, shape.experts, shape.hidden, shape.intermediate, partial_bytes, flag_bytes});
+    const std::int64_t slots = std::int64_t{tokens} * top_k;
+    return cuda::workspace_layout({tokens, top_k, shape.experts, shape.hidden,
+                                   parts.gemms->bytes(slots, cuda::grouped_rows(slots, shape.experts))});
   }
 };
 
@@ -37,7 +38,7 @@ constexpr std::int64_t kMostSlots = std::int64_t{1} << 28U;  // the sort and the
 
 Status check_shape(const ExpertWeights& weights) {
   const auto refuse = [](const char* what, std::int64_t value, const char* limit) -> Status {
-    return fail(ErrorCode::unsupported, fmt::format("{} is {}; the SM90 kernels take {}", what, value, limit),
+    return fail(ErrorCode::unsupported, fmt::format("{} is {}; the CUDA kernels take {}", what, value, limit),
                 "run on the CPU backend");
   };
   const auto experts = static_cast<std::int64_t>(weights.experts.size());
@@ -48,18 +49,6 @@ Status check_shape(const ExpertWeights& weights) {
   if (weights.hidden < 16 || weights.hidden % 16 != 0) return refuse("H", weights.hidden, "multiples of 16");
   if (weights.intermediate < 16 || weights.intermediate % 16 != 0) {
     return refuse("I", weights.intermediate, "multiples of 16");
-  }
-  return {};
-}
-
-/// Lets every kernel have its shared memory, and finds the most that stream-K needs.
-Status prepare_kernels(int sm_count, std::int64_t& partial_bytes, std::int64_t& flag_bytes) {
-  TILEWRIGHT_TRY(cuda_status(cuda::prepare_sort(), "preparing the sort by expert"));
-  for (const cuda::sm90::BuiltGemm& gemm : cuda::sm90::built_gemms()) {
-    TILEWRIGHT_TRY(cuda_status(gemm.prepare(), "preparing a grouped GEMM"));
-    const int blocks = cuda::sm90::launch_blocks(gemm.schedule, sm_count);
-    partial_bytes = std::max(partial_bytes, cuda::partial_bytes(gemm.schedule, blocks));
-    flag_bytes = std::max(flag_bytes, cuda::flag_bytes(gemm.schedule, blocks));
   }
   return {};
 }
@@ -89,11 +78,8 @@ Status check_batch(const cuda::LayerParts& parts, const CudaBatch& batch, const 
   return {};
 }
 
-/// The same GEMM1 with gathered tokens.
-Schedule gathering(Schedule schedule) {
-  schedule.token_load = TokenLoad::gather;
-  return schedule;
-}
+/// Whether GEMM1's output waits for its rows' own input scales.
+bool requantizes_rows(const ExpertWeights& weights) { return !weights.experts.front().down.input_scale; }
 
 }  // namespace
 
@@ -102,8 +88,8 @@ CudaLayer::CudaLayer(CudaLayer&&) noexcept = default;
 CudaLayer& CudaLayer::operator=(CudaLayer&&) noexcept = default;
 CudaLayer::~CudaLayer() = default;
 
-Result<CudaLayer> CudaLayer::create(const ExpertWeights& weights, const Activation& activation,
-                                    const Routing& routing) {
+Result<CudaLayer> CudaLayer::create(const ExpertWeights& weights, const Activation& activation, const Routing& routing,
+                                    const CudaLayerOptions& options) {
   TILEWRIGHT_TRY(check(activation));
   TILEWRIGHT_TRY(check_shape(weights));
   TILEWRIGHT_TRY(check_routing(routing, weights.global_experts));
@@ -113,23 +99,32 @@ Result<CudaLayer> CudaLayer::create(const ExpertWeights& weights, const Activati
                             weights.gated ? "with a" : "without a"),
                 "take the activation from the model's config.json");
   }
-  TILEWRIGHT_ASSIGN(const cuda::GpuInfo gpu, cuda::current_sm90());
+  TILEWRIGHT_ASSIGN(const cuda::GpuInfo gpu, cuda::current_gpu());
+  TILEWRIGHT_ASSIGN(const cuda::KernelChoice choice, cuda::choose_kernels(gpu, options));
   auto state = std::make_unique<State>();
   state->parts.routing = routing;
   state->parts.activation = activation;
   state->parts.first_expert = weights.first_expert;
-  state->parts.sm_count = gpu.sm_count;
   state->parts.shape = {static_cast<int>(weights.experts.size()),
                         weights.global_experts,
                         routing.top_k,
                         weights.hidden,
                         weights.intermediate,
                         weights.gated};
-  TILEWRIGHT_TRY(prepare_kernels(gpu.sm_count, state->partial_bytes, state->flag_bytes));
-  TILEWRIGHT_ASSIGN(state->ladder, cuda::ScheduleLadder::plan(gpu, state->parts.shape));
-  TILEWRIGHT_ASSIGN(state->parts.weights, cuda::DeviceWeights::pack(weights));
-  state->info = {gpu.name, gpu.sm_count, weights.hidden,
-                 state->parts.weights.gemm1.bytes() + state->parts.weights.gemm2.bytes()};
+  TILEWRIGHT_TRY(cuda_status(cuda::prepare_sort(), "preparing the sort by expert"));
+  const cuda::KernelSet kernels{choice.arch, options.precision, requantizes_rows(weights)};
+  TILEWRIGHT_ASSIGN(state->ladder, cuda::ScheduleLadder::plan(gpu, state->parts.shape, kernels));
+  const cuda::ExpertsSetup setup{state->parts.shape, activation, gpu.sm_count};
+  TILEWRIGHT_ASSIGN(state->parts.gemms, choice.arch == Arch::sm_90
+                                            ? cuda::make_sm90_experts(weights, setup)
+                                            : cuda::make_sm120_experts(weights, setup, choice.policy));
+  state->info = {gpu.name,
+                 gpu.sm_count,
+                 choice.arch,
+                 options.precision,
+                 choice.policy == cuda::sm120::MmaPolicy::emulated,
+                 weights.hidden,
+                 state->parts.gemms->packed_bytes()};
   return CudaLayer(std::move(state));
 }
 
@@ -144,9 +139,7 @@ Status CudaLayer::use_schedules(const std::vector<ScheduleRung>& rungs) {
     if (rung.tokens < 1) {
       return fail(ErrorCode::invalid_argument, fmt::format("a rung of {} tokens", rung.tokens), "give 1 or more");
     }
-    for (const Schedule& schedule : {rung.schedules.gemm1, rung.schedules.gemm2}) {
-      TILEWRIGHT_TRY(cuda::sm90::find_gemm(schedule));
-    }
+    TILEWRIGHT_TRY(state_->parts.gemms->check(rung.schedules, false));
   }
   for (const ScheduleRung& rung : rungs) state_->ladder.use(rung);
   return {};
@@ -159,12 +152,9 @@ Status CudaLayer::run(const CudaBatch& batch, void* workspace, void* stream) con
 Status CudaLayer::run(const CudaBatch& batch, const LayerSchedules& schedules, void* workspace, void* stream) const {
   TILEWRIGHT_TRY(check_batch(state_->parts, batch, workspace));
   if (batch.tokens == 0) return {};
-  const bool gathers = cuda::scales_input(state_->parts, batch);
-  cuda::LayerKernels kernels;
-  TILEWRIGHT_ASSIGN(kernels.gemm1, cuda::sm90::find_gemm(gathers ? gathering(schedules.gemm1) : schedules.gemm1));
-  TILEWRIGHT_ASSIGN(kernels.gemm2, cuda::sm90::find_gemm(schedules.gemm2));
+  TILEWRIGHT_TRY(state_->parts.gemms->check(schedules, cuda::scales_input(state_->parts, batch)));
   const auto layout = state_->layout(batch.tokens, cuda::slots_per_token(state_->parts, batch));
-  return cuda::enqueue_layer(state_->parts, batch, kernels, layout, workspace, static_cast<cudaStream_t>(stream));
+  return cuda::enqueue_layer(state_->parts, batch, schedules, layout, workspace, static_cast<cudaStream_t>(stream));
 }
 
 Status CudaLayer::run_host(const bf16* x, const RoutedTokens& routed, float* y) {
@@ -204,8 +194,9 @@ Status CudaLayer::run_host(const bf16* x, const RoutedTokens& routed, float* y) 
 
 const CudaLayerInfo& CudaLayer::info() const { return state_->info; }
 
-Status cuda_available() {
-  TILEWRIGHT_ASSIGN([[maybe_unused]] const cuda::GpuInfo gpu, cuda::current_sm90());
+Status cuda_available(const CudaLayerOptions& options) {
+  TILEWRIGHT_ASSIGN(const cuda::GpuInfo gpu, cuda::current_gpu());
+  TILEWRIGHT_ASSIGN([[maybe_unused]] const cuda::KernelChoice choice, cuda::choose_kernels(gpu, options));
   return {};
 }
 

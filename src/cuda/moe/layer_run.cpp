@@ -22,14 +22,10 @@ class LayerRun {
         top_k_(slots_per_token(parts, batch)),
         slots_(batch.tokens * top_k_) {}
 
-  Status enqueue(const sm90::BuiltGemm& gemm1, const sm90::BuiltGemm& gemm2) {
+  Status enqueue(const ExpertGemms& gemms, const LayerSchedules& schedules) {
     if (routes_) TILEWRIGHT_TRY(route());
     TILEWRIGHT_TRY(sort());
-    const bool arranges = gemm1.schedule.token_load == TokenLoad::tile_order;
-    if (scales_input_) TILEWRIGHT_TRY(scale());
-    if (arranges) TILEWRIGHT_TRY(arrange());
-    TILEWRIGHT_TRY(launch(gemm1, first_params(arranges)));
-    TILEWRIGHT_TRY(launch(gemm2, second_params()));
+    TILEWRIGHT_TRY(gemms.enqueue(experts_run(), schedules));
     return combine();
   }
 
@@ -72,76 +68,27 @@ class LayerRun {
     return cuda_status(enqueue_sort(p, true, stream_), "launching the sort by expert");
   }
 
-  [[nodiscard]] Status scale() const {
-    ScaleParams p;
-    p.x = batch_.x;
-    p.weights = slot_weights();
-    p.slots = slots_;
-    p.top_k = top_k_;
-    p.hidden = static_cast<int>(shape_.hidden);
-    p.scaled = at<void>(layout_.rows);
-    return cuda_status(enqueue_scale(p, stream_), "launching the scaling of inputs");
-  }
-
-  [[nodiscard]] Status arrange() const {
-    ArrangeParams p;
-    p.x = batch_.x;
-    p.tokens = batch_.tokens;
-    p.top_k = top_k_;
-    p.hidden = static_cast<int>(shape_.hidden);
-    p.experts = shape_.experts;
-    p.slot_rows = at<std::int32_t>(layout_.slot_rows);
-    p.ranges = at<RowRange>(layout_.ranges);
-    p.group_rows = layout_.group_rows;
-    p.tiles = at<void>(layout_.rows);
-    return cuda_status(enqueue_arrange(p, stream_), "launching the arrangement of tokens");
-  }
-
-  [[nodiscard]] sm90::GemmParams common_params() const {
-    sm90::GemmParams p;
-    p.row_source = at<std::int32_t>(layout_.row_source);
-    p.row_dest = at<std::int32_t>(layout_.row_dest);
-    p.row_weights = at<float>(layout_.row_weights);
-    p.row_ranges = at<RowRange>(layout_.ranges);
-    p.group_rows = layout_.group_rows;
-    p.experts = shape_.experts;
-    p.partials = at<float>(layout_.partials);
-    p.flags = at<unsigned>(layout_.flags);
-    return p;
-  }
-
-  [[nodiscard]] sm90::GemmParams first_params(bool arranges) const {
-    sm90::GemmParams p = common_params();
-    p.weights = parts_.weights.gemm1.as<std::uint8_t>();
-    p.expert_stride = parts_.weights.stride1;
-    p.row_scales = parts_.weights.scales1.as<float>();
-    p.x = arranges || scales_input_ ? at<void>(layout_.rows) : batch_.x;
-    p.x_stride = shape_.hidden;
-    p.y = at<void>(layout_.inner);
-    p.weight_rows = static_cast<int>(shape_.gated ? 2 * shape_.intermediate : shape_.intermediate);
-    p.k = static_cast<int>(shape_.hidden);
-    p.gated = gated_formula(parts_.activation);
-    p.ranges_ready = arranges || scales_input_ ? 1 : 0;
-    return p;
-  }
-
-  [[nodiscard]] sm90::GemmParams second_params() const {
-    sm90::GemmParams p = common_params();
-    p.weights = parts_.weights.gemm2.as<std::uint8_t>();
-    p.expert_stride = parts_.weights.stride2;
-    p.row_scales = parts_.weights.scales2.as<float>();
-    p.x = at<void>(layout_.inner);
-    p.y = at<void>(layout_.rows);
-    p.y_stride = shape_.hidden;
-    p.weight_rows = static_cast<int>(shape_.hidden);
-    p.k = static_cast<int>(shape_.intermediate);
-    p.ranges_ready = 1;
-    return p;
-  }
-
-  [[nodiscard]] Status launch(const sm90::BuiltGemm& gemm, const sm90::GemmParams& params) const {
-    const int blocks = sm90::launch_blocks(gemm.schedule, parts_.sm_count);
-    return sm90::launch_gemm(gemm, params, slots_, blocks, true, stream_);
+  [[nodiscard]] ExpertsRun experts_run() const {
+    ExpertsRun run;
+    run.x = batch_.x;
+    run.tokens = batch_.tokens;
+    run.top_k = top_k_;
+    run.slots = slots_;
+    run.input_weights = scales_input_ ? slot_weights() : nullptr;
+    run.ranges = at<RowRange>(layout_.ranges);
+    run.row_source = at<std::int32_t>(layout_.row_source);
+    run.row_dest = at<std::int32_t>(layout_.row_dest);
+    run.row_weights = at<float>(layout_.row_weights);
+    run.slot_rows = at<std::int32_t>(layout_.slot_rows);
+    run.group_rows = layout_.group_rows;
+    run.partials = at<float>(layout_.partials);
+    run.flags = at<unsigned>(layout_.flags);
+    run.input_scales = at<float>(layout_.input_scales);
+    run.unquantized = at<void>(layout_.unquantized);
+    run.inner = at<void>(layout_.inner);
+    run.rows = at<void>(layout_.rows);
+    run.stream = stream_;
+    return run;
   }
 
   [[nodiscard]] Status combine() const {
@@ -178,9 +125,9 @@ int slots_per_token(const LayerParts& parts, const CudaBatch& batch) {
   return batch.logits != nullptr || batch.top_k == 0 ? parts.routing.top_k : batch.top_k;
 }
 
-Status enqueue_layer(const LayerParts& parts, const CudaBatch& batch, const LayerKernels& kernels,
+Status enqueue_layer(const LayerParts& parts, const CudaBatch& batch, const LayerSchedules& schedules,
                      const WorkspaceLayout& layout, void* workspace, cudaStream_t stream) {
-  return LayerRun(parts, batch, layout, workspace, stream).enqueue(*kernels.gemm1, *kernels.gemm2);
+  return LayerRun(parts, batch, layout, workspace, stream).enqueue(*parts.gemms, schedules);
 }
 
 }  // namespace tilewright::cuda

@@ -18,18 +18,25 @@ Result<Candidate> plan_one(const Device& device, const GemmProblem& problem) {
   return fail(ErrorCode::unsupported, why, "run on the CPU backend");
 }
 
+Epilogue first_ending(const LayerShape& shape, const KernelSet& kernels) {
+  if (kernels.precision == Precision::w4a4 && !kernels.requantizes_rows) {
+    return shape.gated ? Epilogue::gated_nvfp4 : Epilogue::act_nvfp4;
+  }
+  return shape.gated ? Epilogue::gated_bf16 : Epilogue::act_bf16;
+}
+
 }  // namespace
 
-Result<LayerPlan> plan_layer(const GpuInfo& gpu, const LayerShape& shape, int tokens) {
-  TILEWRIGHT_ASSIGN(const Device device, device_of_gpu(gpu.name, Arch::sm_90, gpu.sm_count));
+Result<LayerPlan> plan_layer(const GpuInfo& gpu, const LayerShape& shape, int tokens, const KernelSet& kernels) {
+  TILEWRIGHT_ASSIGN(const Device device, device_of_gpu(gpu.name, kernels.arch, gpu.sm_count));
   GemmProblem gemm1;
   gemm1.gemm = GemmId::gemm1;
   gemm1.n = shape.gated ? 2 * shape.intermediate : shape.intermediate;
   gemm1.k = shape.hidden;
   TILEWRIGHT_ASSIGN(gemm1.rows, expected_rows(tokens, shape.top_k, shape.global_experts, shape.experts));
   gemm1.tokens = tokens;
-  gemm1.precision = Precision::w4a16;
-  gemm1.epilogue = shape.gated ? Epilogue::gated_bf16 : Epilogue::act_bf16;
+  gemm1.precision = kernels.precision;
+  gemm1.epilogue = first_ending(shape, kernels);
   GemmProblem gemm2 = gemm1;
   gemm2.gemm = GemmId::gemm2;
   gemm2.n = shape.hidden;
@@ -41,10 +48,10 @@ Result<LayerPlan> plan_layer(const GpuInfo& gpu, const LayerShape& shape, int to
   return plan;
 }
 
-Result<ScheduleLadder> ScheduleLadder::plan(const GpuInfo& gpu, const LayerShape& shape) {
+Result<ScheduleLadder> ScheduleLadder::plan(const GpuInfo& gpu, const LayerShape& shape, const KernelSet& kernels) {
   ScheduleLadder ladder;
   for (const int tokens : schedule::kTokenBuckets) {
-    TILEWRIGHT_ASSIGN(const LayerPlan plan, plan_layer(gpu, shape, tokens));
+    TILEWRIGHT_ASSIGN(const LayerPlan plan, plan_layer(gpu, shape, tokens, kernels));
     ladder.rungs_.push_back({tokens, {plan.gemm1.schedule, plan.gemm2.schedule}});
   }
   return ladder;

@@ -7,8 +7,10 @@
 
 #include "cuda/device.hpp"
 #include "tilewright/activation.hpp"
+#include "tilewright/arch.hpp"
 #include "tilewright/cuda_layer.hpp"
 #include "tilewright/planner.hpp"
+#include "tilewright/precision.hpp"
 #include "tilewright/result.hpp"
 
 namespace tilewright::cuda {
@@ -22,17 +24,25 @@ struct LayerShape {
   bool gated = true;
 };
 
-/// Both GEMMs as the planner chooses them for `tokens` tokens on this GPU, with what it predicts.
+/// Whose kernels run a layer, and how.
+struct KernelSet {
+  Arch arch = Arch::sm_90;
+  Precision precision = Precision::w4a16;
+  bool requantizes_rows = false;  ///< w4a4 without GEMM2's input scales: GEMM1 ends in bf16
+};
+
+/// Both GEMMs as the planner chooses them for `tokens` tokens on this GPU, with what it predicts. Kernels of another
+/// architecture than the GPU's are chosen as that architecture's default device with as many SMs would have them.
 struct LayerPlan {
   Candidate gemm1;
   Candidate gemm2;
 };
-Result<LayerPlan> plan_layer(const GpuInfo& gpu, const LayerShape& shape, int tokens);
+Result<LayerPlan> plan_layer(const GpuInfo& gpu, const LayerShape& shape, int tokens, const KernelSet& kernels = {});
 
 class ScheduleLadder {
  public:
   /// Plans every rung for this GPU.
-  static Result<ScheduleLadder> plan(const GpuInfo& gpu, const LayerShape& shape);
+  static Result<ScheduleLadder> plan(const GpuInfo& gpu, const LayerShape& shape, const KernelSet& kernels = {});
 
   /// Replaces the rung of as many tokens, or adds one.
   void use(const ScheduleRung& rung);

@@ -60,6 +60,26 @@ struct ArrangeParams {
 };
 cudaError_t enqueue_arrange(const ArrangeParams& params, cudaStream_t stream);
 
+/// Rows in bf16 to NVFP4 grouped rows in SM120's tile order, by the recipe of nvfp4.hpp and bit for bit what the CPU
+/// gets. Item i reads row i / items_per_row, times weights[i] and rounded to bf16 where there are weights, and goes to
+/// the grouped rows of the slots i * slots_per_item and on; the padding after each expert's rows becomes zeros.
+struct QuantizeParams {
+  const void* x = nullptr;  ///< [rows, columns] bf16
+  int columns = 0;          ///< a multiple of 16
+  int items = 0;
+  int items_per_row = 1;
+  int slots_per_item = 1;
+  const float* weights = nullptr;           ///< [items], or null
+  const std::int32_t* slot_rows = nullptr;  ///< [slots] grouped row, -1: none
+  const RowRange* ranges = nullptr;         ///< [experts]
+  int experts = 0;
+  std::int64_t group_rows = 0;
+  float quant_multiplier = 0.0F;  ///< S of every row; 0: of each row by its largest magnitude
+  float* input_scales = nullptr;  ///< [group_rows] of rows that have their own: the reciprocals of their S
+  void* tiles = nullptr;          ///< sm120::token_bytes(group_rows, columns)
+};
+cudaError_t enqueue_quantize(const QuantizeParams& params, cudaStream_t stream);
+
 /// scaled[slot, :] = bf16(x[slot / top_k, :] * weights[slot]).
 struct ScaleParams {
   const void* x = nullptr;

@@ -3,20 +3,29 @@
 // GEMM2's rows and GEMM1's arranged tokens share their bytes: the former are written when the latter have been read.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
-#include "cuda/sm90/gemm_params.hpp"
+#include "cuda/grouped/row_range.hpp"
 
 namespace tilewright::cuda {
+
+/// What the GEMMs need for a number of grouped rows.
+struct ExpertsBytes {
+  std::int64_t partials = 0;  ///< of stream-K, the most that a schedule needs
+  std::int64_t flags = 0;
+  std::int64_t arranged = 0;      ///< tokens, and scaled inputs, as GEMM1 reads them
+  std::int64_t inner = 0;         ///< GEMM1's output as GEMM2 reads it
+  std::int64_t unquantized = 0;   ///< GEMM1's output before it is
+  std::int64_t input_scales = 0;  ///< of rows that have their own
+};
 
 struct WorkspaceSizes {
   int tokens = 0;
   int top_k = 0;
   int experts = 0;  ///< local
   std::int64_t hidden = 0;
-  std::int64_t intermediate = 0;
-  std::int64_t partial_bytes = 0;  ///< of stream-K, the most that a schedule needs
-  std::int64_t flag_bytes = 0;
+  ExpertsBytes gemms;
 };
 
 /// Byte offsets, each a multiple of 256.
@@ -31,8 +40,10 @@ struct WorkspaceLayout {
   std::int64_t slot_rows = 0;    ///< [slots] int32
   std::int64_t flags = 0;
   std::int64_t partials = 0;
-  std::int64_t inner = 0;  ///< GEMM1's output in tile order
-  std::int64_t rows = 0;   ///< [slots, H] bf16: GEMM2's output, scaled inputs; or tokens in tile order
+  std::int64_t input_scales = 0;
+  std::int64_t unquantized = 0;
+  std::int64_t inner = 0;
+  std::int64_t rows = 0;  ///< [slots, H] bf16: GEMM2's output; or arranged tokens
   std::int64_t total = 0;
 };
 
@@ -53,12 +64,12 @@ constexpr WorkspaceLayout workspace_layout(const WorkspaceSizes& sizes) {
   layout.row_dest = take(layout.group_rows * 4);
   layout.row_weights = take(layout.group_rows * 4);
   layout.slot_rows = take(slots * 4);
-  layout.flags = take(sizes.flag_bytes);
-  layout.partials = take(sizes.partial_bytes);
-  layout.inner = take(sm90::tile_order_bytes(layout.group_rows, sizes.intermediate));
-  const std::int64_t arranged = sm90::tile_order_bytes(layout.group_rows, sizes.hidden);
-  const std::int64_t rows = slots * sizes.hidden * 2;
-  layout.rows = take(arranged > rows ? arranged : rows);
+  layout.flags = take(sizes.gemms.flags);
+  layout.partials = take(sizes.gemms.partials);
+  layout.input_scales = take(sizes.gemms.input_scales);
+  layout.unquantized = take(sizes.gemms.unquantized);
+  layout.inner = take(sizes.gemms.inner);
+  layout.rows = take(std::max(sizes.gemms.arranged, slots * sizes.hidden * 2));
   return layout;
 }
 

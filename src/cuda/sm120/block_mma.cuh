@@ -4,7 +4,7 @@
 //   EmulatedMma   the same registers and scale lanes on any GPU from SM80 on: every lane decodes its codes to fp16 with
 //                 their scales and multiplies by the fp16 MMA. Exact but for the order and the fp32 sums: a code times
 //                 its scale has 6 significant bits.
-//   FeedOnly      reads the registers and multiplies nothing: what is left is what feeds the tensor cores
+//   FeedOnly      takes the registers in and multiplies nothing: what is left is what feeds the tensor cores
 #pragma once
 
 #include <cstdint>
@@ -87,10 +87,16 @@ struct FeedOnly {
   static constexpr float kUnbias = 1.0F;
   static constexpr bool kTimed = true;
 
+  /// One exclusive or in the MMA's place, that waits for the same registers. Something has to come of them: a load whose
+  /// value nothing takes is no instruction after ptxas. The steps go to sums of their own, or the scales that they share
+  /// would cancel.
   template <int kTidA, int kTidB>
-  __device__ __forceinline__ static void run(float (& /*sums*/)[4], const std::uint32_t (&a)[4],
-                                             const std::uint32_t* b, std::uint32_t scales_a, std::uint32_t scales_b) {
-    asm volatile("" ::"r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(scales_a), "r"(scales_b));
+  __device__ __forceinline__ static void run(float (&sums)[4], const std::uint32_t (&a)[4], const std::uint32_t* b,
+                                             std::uint32_t scales_a, std::uint32_t scales_b) {
+    const std::uint32_t weights = a[0] ^ a[1] ^ a[2] ^ a[3] ^ scales_a;
+    const std::uint32_t tokens = b[0] ^ b[1] ^ scales_b;
+    // In one instruction, whatever the compiler would make of a chain of these.
+    asm("lop3.b32 %0, %0, %1, %2, 0x96;" : "+f"(sums[kTidA]) : "r"(weights), "r"(tokens));
   }
 };
 

@@ -132,7 +132,7 @@ class TileEpilogue {
     const float scale = half == 0 ? lower : upper;
     const float first = four[2 * half] * (scale * factor0);
     const float second = four[2 * half + 1] * (scale * factor1);
-    if constexpr (S.epilogue == Epilogue::act_nvfp4) return pack_bf16(relu2(first), relu2(second));
+    if constexpr (activates(S.epilogue)) return pack_bf16(relu2(first), relu2(second));
     return pack_bf16(first, second);
   }
 
@@ -186,11 +186,12 @@ class TileEpilogue {
 
   __device__ __forceinline__ void copy(const TileSlot& tile, int round, int rows) const {
     constexpr int kChunks = Shape::kChannels / 8;
+    const int channels = Shape::channels(params_);
 #pragma unroll 1
     for (int item = thread_; item < Shape::kStagedTokens * kChunks; item += Shape::kGroupThreads) {
       const int token = token_of(round, item / kChunks);
       const int channel = tile.tile_m * Shape::kChannels + item % kChunks * 8;
-      if (token >= rows || channel >= params_.weight_rows) continue;
+      if (token >= rows || channel >= channels) continue;
       const std::int64_t row = params_.row_dest[tile.row_begin + token];
       *reinterpret_cast<uint4*>(static_cast<std::uint8_t*>(params_.y) + (row * params_.y_stride + channel) * 2) =
           staged_words(item / kChunks, item % kChunks * 8);
@@ -201,7 +202,7 @@ class TileEpilogue {
   __device__ __forceinline__ void quantize(const TileSlot& tile, int round, int rows) const {
     constexpr int kBlocks = Shape::kChannels / kBlock;
     const float quant_multiplier = params_.quant_multipliers[tile.expert];
-    const int channels = kGated ? params_.weight_rows / 2 : params_.weight_rows;
+    const int channels = Shape::channels(params_);
     const int end = (channels + kSlabK - 1) / kSlabK * kSlabK;
 #pragma unroll 1
     for (int item = thread_; item < Shape::kStagedTokens * kBlocks; item += Shape::kGroupThreads) {

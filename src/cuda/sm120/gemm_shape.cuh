@@ -114,6 +114,9 @@ struct GemmShape {
   __device__ static int blocks_of(const GemmParams& p, int tile_m) {
     return max(0, min(kTileBlocks, row_blocks(p) - tile_m * kTileBlocks));
   }
+  __device__ static int channels(const GemmParams& p) {
+    return gated(S.epilogue) ? p.weight_rows / 2 : p.weight_rows;
+  }
   __device__ static bool stream_k(const GemmParams& p) { return !kPingpong && p.stream_k != 0; }
 };
 

@@ -38,25 +38,42 @@ __device__ __forceinline__ std::uint32_t to_e2m1(float x) {
   return m != m ? 7U : code | ((__float_as_uint(x) >> 28U) & 8U);
 }
 
-/// `quant_multiplier` is S, the reciprocal of the input scale.
-__device__ __forceinline__ QuantizedBlock quantize_block(const float (&x)[kBlock], float quant_multiplier) {
+/// A block's scale, and what its values are multiplied by before they are encoded.
+struct DeviceBlockScale {
+  std::uint32_t scale;
+  float code_multiplier;
+};
+
+/// `largest` is the largest magnitude, NaN only if all values are; `quant_multiplier` is S, the reciprocal of the input
+/// scale.
+__device__ __forceinline__ DeviceBlockScale scale_block(float largest, float quant_multiplier) {
   constexpr float kLargest = 3.402823466e38F;
-  float largest = fabsf(x[0]);  // a NaN takes part only if all are
+  if (largest == 0.0F) return {0, 0.0F};
+  const std::uint32_t scale = to_ue4m3(__fmul_rn(largest, __fmul_rn(quant_multiplier, 1.0F / kE2m1Max)));
+  const float multiplier = __frcp_rn(__fmul_rn(from_ue4m3(scale), __frcp_rn(quant_multiplier)));
+  return {scale, multiplier <= kLargest ? multiplier : kLargest};
+}
+
+/// Of values of which NaN takes part only if all are.
+template <int kCount>
+__device__ __forceinline__ float largest_magnitude(const float (&x)[kCount]) {
+  float largest = fabsf(x[0]);
 #pragma unroll
-  for (int i = 1; i < kBlock; ++i) largest = fmaxf(largest, fabsf(x[i]));
-  QuantizedBlock block{0, 0, 0};
-  float multiplier = 0.0F;
-  if (largest != 0.0F) {
-    block.scale = to_ue4m3(__fmul_rn(largest, __fmul_rn(quant_multiplier, 1.0F / kE2m1Max)));
-    multiplier = __frcp_rn(__fmul_rn(from_ue4m3(block.scale), __frcp_rn(quant_multiplier)));
-    multiplier = multiplier <= kLargest ? multiplier : kLargest;
-  }
+  for (int i = 1; i < kCount; ++i) largest = fmaxf(largest, fabsf(x[i]));
+  return largest;
+}
+
+/// Eight codes, the first in the lowest four bits.
+__device__ __forceinline__ std::uint32_t encode_eight(const float* x, float code_multiplier) {
+  std::uint32_t codes = 0;
 #pragma unroll
-  for (int i = 0; i < kBlock / 2; ++i) {
-    block.low |= to_e2m1(__fmul_rn(x[i], multiplier)) << (4 * i);
-    block.high |= to_e2m1(__fmul_rn(x[i + 8], multiplier)) << (4 * i);
-  }
-  return block;
+  for (int i = 0; i < 8; ++i) codes |= to_e2m1(__fmul_rn(x[i], code_multiplier)) << (4 * i);
+  return codes;
+}
+
+__device__ __forceinline__ QuantizedBlock quantize_block(const float (&x)[kBlock], float quant_multiplier) {
+  const DeviceBlockScale scale = scale_block(largest_magnitude(x), quant_multiplier);
+  return {encode_eight(x, scale.code_multiplier), encode_eight(x + 8, scale.code_multiplier), scale.scale};
 }
 
 /// Writes a block of a grouped row into activations in tile order.

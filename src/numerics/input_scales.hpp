@@ -20,7 +20,7 @@
 #include "tilewright/nvfp4.hpp"
 #include "tilewright/result.hpp"
 
-namespace tilewright::cpu {
+namespace tilewright {
 
 /// The layer's scale where the weights carry it, so that ranks of an expert-parallel group agree; else the largest gate
 /// or up input scale of the experts that live here; none when no expert has one.
@@ -76,4 +76,4 @@ inline Status check_input_scales(const ExpertWeights& weights) {
       kRemedy);
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright
