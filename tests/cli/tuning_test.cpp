@@ -82,6 +82,14 @@ TEST(TuningCacheOfPlan, SaysWhatIsWrongWithAFileThatWasNamed) {
   }
 }
 
+TEST(Tuning, EveryVerbThatUsesTheCacheSaysHowToNameIt) {
+  for (const std::string verb : {"tune", "plan", "run", "bench"}) {
+    const std::string help = tilewright(verb + " --help").out;
+    EXPECT_NE(help.find("--cache FILE"), std::string::npos) << verb;
+    EXPECT_EQ(help.find("--no-cache") != std::string::npos, verb != "tune") << verb;
+  }
+}
+
 TEST(Tuning, MistakesAreUsageErrorsInOneLine) {
   for (const std::string arguments :
        {"tune", "tune --model glm-5 --device h200", "tune --model glm-5 --budget 0", "regret --device h200",

@@ -140,15 +140,15 @@ void expect_refused(const MoeLayerOptions& options, ErrorCode code, const std::s
 }
 
 TEST(CudaBackend, RefusesTheCpusSettingsAndPrecisionsThatItHasNoKernelsFor) {
-  expect_refused({Precision::w4a16, Backend::cuda, "avx2", 0}, ErrorCode::invalid_argument, "avx2");
-  expect_refused({Precision::w4a16, Backend::cuda, "", 2}, ErrorCode::invalid_argument, "2 threads");
-  expect_refused({Precision::w4a4, Backend::cuda, "", 0}, ErrorCode::unsupported, "--precision w4a16");
+  expect_refused({Precision::w4a16, Backend::cuda, "avx2", 0, {}, false}, ErrorCode::invalid_argument, "avx2");
+  expect_refused({Precision::w4a16, Backend::cuda, "", 2, {}, false}, ErrorCode::invalid_argument, "2 threads");
+  expect_refused({Precision::w4a4, Backend::cuda, "", 0, {}, false}, ErrorCode::unsupported, "--precision w4a16");
 }
 
 TEST(CudaBackend, SaysWhyItIsNotHereWhereItIsNot) {
   const Status available = cuda_available();
   if (available) GTEST_SKIP() << "there is a GPU";
-  expect_refused({Precision::w4a16, Backend::cuda, "", 0}, ErrorCode::unsupported, available.error().cause);
+  expect_refused({Precision::w4a16, Backend::cuda, "", 0, {}, false}, ErrorCode::unsupported, available.error().cause);
 }
 
 }  // namespace

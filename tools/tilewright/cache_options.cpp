@@ -24,15 +24,15 @@ std::string driver_words(const CudaDriver& driver) {
 }  // namespace
 
 void declare_cache_options(CLI::App& command, CacheOptions& options, const std::string& group, bool reads) {
-  command
-      .add_option("--cache", options.path,
-                  "The tuning cache (default: tuning.json in $TILEWRIGHT_CACHE_DIR, $XDG_CACHE_HOME/tilewright or "
-                  "~/.cache/tilewright)")
-      ->option_text("FILE")
-      ->group(group);
-  if (reads) {
-    command.add_flag("--no-cache", options.off, "Take what the model chooses, whatever was measured")->group(group);
-  }
+  const auto in_group = [&](CLI::Option* option) {
+    if (!group.empty()) option->group(group);  // CLI11 hides a group without a name
+  };
+  in_group(command
+               .add_option("--cache", options.path,
+                           "The tuning cache (default: tuning.json in $TILEWRIGHT_CACHE_DIR, "
+                           "$XDG_CACHE_HOME/tilewright or ~/.cache/tilewright)")
+               ->option_text("FILE"));
+  if (reads) in_group(command.add_flag("--no-cache", options.off, "Take the model's choice, whatever was measured"));
 }
 
 Result<std::string> default_cache_path() {
