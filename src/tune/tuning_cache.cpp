@@ -122,7 +122,7 @@ Result<TunedSchedule> TuningCache::find(const TunedOn& on, const GemmProblem& pr
     if (!tune::same_problem(entry.problem, problem) || !tune::same_device(on, entry.on)) continue;
     std::string reason = tune::stale_reason(on, entry.on);
     if (!reason.empty()) {
-      stale = std::max(stale, std::move(reason));
+      if (reason > stale) stale = std::move(reason);
     } else if (newest == nullptr || entry.on.driver > newest->on.driver) {
       newest = &entry;
     }

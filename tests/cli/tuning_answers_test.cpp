@@ -24,7 +24,7 @@ TuneAnswer tuned(std::size_t fastest, std::size_t wrong) {
   bench.wrong_rank = wrong;
   tune::TuneOptions options;
   options.tokens = {1, 64};
-  auto tuning = tune::tune_layer(h200(), layer, answer.on, options, bench, [](TuningEntry) { return Status(); });
+  auto tuning = tune::tune_layer(h200(), layer, answer.on, options, bench, [](const TuningEntry&) { return Status(); });
   answer.layers.push_back({layer, std::move(*tuning)});
   return answer;
 }

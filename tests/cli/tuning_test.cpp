@@ -1,4 +1,5 @@
 // tune, regret and calibrate, and what plan, run and bench do with a tuning cache.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -41,7 +42,7 @@ TEST(TuningCacheOfPlan, TakesTheMeasuredChoiceAndSaysWhatTheModelsWas) {
   EXPECT_NE(plan["chosen"]["schedule"], model["plans"][0]["chosen"]["schedule"]);
   EXPECT_FALSE(run.json()["plans"][1].contains("tuned"));
   for (const std::string format : {"text", "md", "html"}) {
-    const ToolRun told = tilewright(std::string(kPlan) + " --cache " + cache + " --format " + format);
+    const ToolRun told = tilewright(fmt::format("{} --cache {} --format {}", kPlan, cache, format));
     EXPECT_NE(told.out.find("NVIDIA H200, driver 580.65.06"), std::string::npos) << format;
     const bool says = told.out.find("model's choice is") != std::string::npos ||
                       told.out.find("model&#39;s choice is") != std::string::npos;

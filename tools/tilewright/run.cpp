@@ -97,8 +97,9 @@ Result<RunAnswer> run_all(const RunOptions& options, Backend backend, const std:
   for (const Precision precision : precisions) {
     progress.show(fmt::format("packing {} experts for {}", layer.weights.experts.size(), to_string(precision)));
     const auto start = std::chrono::steady_clock::now();
-    TILEWRIGHT_ASSIGN(MoeLayer packed, MoeLayer::create(layer.weights, layer.facts.activation, layer.facts.routing,
-                                                        {precision, backend, options.cpu.isa, options.cpu.threads, {}, false}));
+    TILEWRIGHT_ASSIGN(MoeLayer packed,
+                      MoeLayer::create(layer.weights, layer.facts.activation, layer.facts.routing,
+                                       {precision, backend, options.cpu.isa, options.cpu.threads, {}, false}));
     answer.pack_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     answer.packed_bytes = packed.packed_bytes();
     TILEWRIGHT_ASSIGN(const Timer time, backend == Backend::cuda ? cuda_timer(options, layer, packed, answer)

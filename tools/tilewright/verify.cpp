@@ -153,7 +153,8 @@ std::vector<Kernels> kernels_to_check(const Options& options, Backend backend) {
   }
   std::vector<Kernels> all;
   for (const std::string& tier : options.isa.empty() ? cpu_info().tiers : std::vector<std::string>{options.isa}) {
-    all.push_back({tier, {Precision::w4a16, backend, tier, 0, {}, false}, {Precision::w4a16, backend, tier, 1, {}, false}});
+    all.push_back(
+        {tier, {Precision::w4a16, backend, tier, 0, {}, false}, {Precision::w4a16, backend, tier, 1, {}, false}});
   }
   return all;
 }
@@ -190,7 +191,8 @@ Result<Outcome> run(const Options& options) {
   const char* all_precisions = backend == Backend::cpu ? "w4a16,w4a4" : "w4a16";
   TILEWRIGHT_ASSIGN(const auto precisions,
                     precisions_of(options.precision.empty() ? all_precisions : options.precision, Precision::w4a16));
-  for (const Precision precision : precisions) TILEWRIGHT_TRY(check_options({precision, backend, options.isa, 0, {}, false}));
+  for (const Precision precision : precisions)
+    TILEWRIGHT_TRY(check_options({precision, backend, options.isa, 0, {}, false}));
   const std::vector<Kernels> kernels = kernels_to_check(options, backend);
   const std::vector<VerifyCase> cases = verify_cases();
   std::vector<Check> checks;
