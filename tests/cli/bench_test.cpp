@@ -54,10 +54,18 @@ TEST(Bench, OptionsOfTheOtherBackendAreUsageErrors) {
   }
 }
 
-TEST(Bench, AGpuRunsNoW4a4AndSaysWhatDoes) {
-  const ToolRun run = tilewright("bench --model qwen3-30b-a3b --backend cuda --precision w4a4");
+TEST(Bench, W4a4OnAnSm90GpuAsksForTheMmaEmulated) {
+  const ToolRun run = tilewright("bench --model qwen3-30b-a3b --backend cuda --arch sm_90 --precision w4a4");
   EXPECT_EQ(run.exit, 4);
-  EXPECT_NE(run.err.find("--precision w4a16"), std::string::npos) << run.err;
+  EXPECT_EQ(run.error_lines(), 1) << run.err;
+  if (!cuda_runs_here()) GTEST_SKIP() << "no GPU to ask for it; the rest is tested";
+  EXPECT_NE(run.err.find("--emulate-mma"), std::string::npos) << run.err;
+}
+
+TEST(Bench, TheCpuHasNoArchitecturesOfGpus) {
+  const ToolRun run = tilewright("bench --model qwen3-30b-a3b --arch sm_120 --tokens 1");
+  EXPECT_EQ(run.exit, 2);
+  EXPECT_NE(run.err.find("arch sm_120"), std::string::npos) << run.err;
 }
 
 TEST(Bench, WithoutAGpuTheReasonIsOneLine) {

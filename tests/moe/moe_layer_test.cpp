@@ -139,16 +139,31 @@ void expect_refused(const MoeLayerOptions& options, ErrorCode code, const std::s
   EXPECT_EQ(checked.error().message(), layer.error().message());
 }
 
-TEST(CudaBackend, RefusesTheCpusSettingsAndPrecisionsThatItHasNoKernelsFor) {
-  expect_refused({Precision::w4a16, Backend::cuda, "avx2", 0, {}, false}, ErrorCode::invalid_argument, "avx2");
-  expect_refused({Precision::w4a16, Backend::cuda, "", 2, {}, false}, ErrorCode::invalid_argument, "2 threads");
-  expect_refused({Precision::w4a4, Backend::cuda, "", 0, {}, false}, ErrorCode::unsupported, "--precision w4a16");
+TEST(CudaBackend, RefusesTheCpusSettings) {
+  MoeLayerOptions options;
+  options.backend = Backend::cuda;
+  options.isa = "avx2";
+  expect_refused(options, ErrorCode::invalid_argument, "avx2");
+  options.isa = "";
+  options.threads = 2;
+  expect_refused(options, ErrorCode::invalid_argument, "2 threads");
+}
+
+TEST(CpuBackend, RefusesTheSettingsOfKernelsForGpus) {
+  MoeLayerOptions options;
+  options.arch = Arch::sm_120;
+  expect_refused(options, ErrorCode::invalid_argument, "arch sm_120");
+  options.arch.reset();
+  options.emulate_mma = true;
+  expect_refused(options, ErrorCode::invalid_argument, "emulated MMA");
 }
 
 TEST(CudaBackend, SaysWhyItIsNotHereWhereItIsNot) {
   const Status available = cuda_available();
   if (available) GTEST_SKIP() << "there is a GPU";
-  expect_refused({Precision::w4a16, Backend::cuda, "", 0, {}, false}, ErrorCode::unsupported, available.error().cause);
+  MoeLayerOptions options;
+  options.backend = Backend::cuda;
+  expect_refused(options, ErrorCode::unsupported, available.error().cause);
 }
 
 }  // namespace

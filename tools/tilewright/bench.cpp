@@ -24,23 +24,27 @@ Result<BenchPlan> bench_plan(const BenchOptions& options) {
   TILEWRIGHT_ASSIGN(
       plan.tokens,
       parse_number_list(options.problem.tokens.empty() ? "1,8,64,512" : options.problem.tokens, "--tokens", 1));
-  TILEWRIGHT_ASSIGN(plan.precisions, precisions_of(options.problem.precision, Precision::w4a16));
+  TILEWRIGHT_ASSIGN(plan.how, layer_options(options.backend));
+  plan.how.isa = options.cpu.isa;
+  plan.how.threads = options.cpu.threads;
+  TILEWRIGHT_ASSIGN(plan.precisions, layer_precisions(options.problem.precision, plan.how));
   TILEWRIGHT_ASSIGN(plan.tps, parse_number_list(options.problem.tp, "--tp", 1));
   TILEWRIGHT_ASSIGN(plan.eps, parse_number_list(options.problem.ep, "--ep", 1));
   return plan;
 }
 
 Result<Outcome> run(const BenchOptions& options) {
-  TILEWRIGHT_ASSIGN(const Backend backend, parse_backend(options.backend));
   TILEWRIGHT_ASSIGN(const BenchPlan plan, bench_plan(options));
   for (const Precision precision : plan.precisions) {
-    TILEWRIGHT_TRY(check_options({precision, backend, options.cpu.isa, options.cpu.threads, {}, false}));
+    MoeLayerOptions how = plan.how;
+    how.precision = precision;
+    TILEWRIGHT_TRY(check_options(how));
   }
   Report report("bench");
   report.json["version"] = TILEWRIGHT_VERSION;
-  report.json["backend"] = options.backend;
-  TILEWRIGHT_TRY(backend == Backend::cuda ? add_cuda_bench(options, plan, report)
-                                          : add_cpu_bench(options, plan, report));
+  report.json["backend"] = to_string(plan.how.backend);
+  TILEWRIGHT_TRY(plan.how.backend == Backend::cuda ? add_cuda_bench(options, plan, report)
+                                                   : add_cpu_bench(options, plan, report));
   return Outcome{render(report, options.format)};
 }
 
@@ -52,14 +56,16 @@ Verb add_bench(CLI::App& app) {
       declare_verb(app, "bench", "Time an expert layer with random weights beside this machine's limits", kExamples,
                    options->format);
   declare_model_options(*command, options->problem);
-  command->add_option("--precision", options->problem.precision, "w4a16 (default), w4a4, or both with a comma")
+  command
+      ->add_option("--precision", options->problem.precision,
+                   "w4a16 (default), w4a4 (default with --arch sm_120), or both with a comma")
       ->option_text("LIST");
   command
       ->add_option("--spread", options->spread,
                    "How tokens choose experts: balanced (default on the CPU), uniform (default on a GPU), skewed by a "
                    "power law, or single: all the same")
       ->option_text("HOW");
-  command->add_option("--backend", options->backend, "Where to run: cpu (default) or cuda")->option_text("NAME");
+  declare_backend_options(*command, options->backend, "Where to run", "");
   const std::string cpu = "On the CPU";
   command->add_option("--isa", options->cpu.isa, "CPU kernels to use (default: the best here; see 'tilewright info')")
       ->option_text("TIER")

@@ -11,6 +11,7 @@ namespace {
 
 // The figures of one rank.
 struct Run {
+  Precision precision = Precision::w4a16;
   int tp = 1;
   int ep = 1;
   CudaLayerBench bench;
@@ -19,13 +20,17 @@ struct Run {
 Result<std::vector<Run>> run_all(const BenchPlan& plan, CudaLayerBenchOptions how) {
   std::vector<Run> runs;
   Progress progress;
-  for (const int tp : plan.tps) {
-    for (const int ep : plan.eps) {
-      progress.show(fmt::format("{}, tp {}, ep {}: packing, then timing", plan.model.name, tp, ep));
-      how.tp = tp;
-      how.ep = ep;
-      TILEWRIGHT_ASSIGN(CudaLayerBench bench, bench_cuda_layer(plan.model, how));
-      runs.push_back({tp, ep, std::move(bench)});
+  for (const Precision precision : plan.precisions) {
+    how.kernels = {precision, plan.how.arch, plan.how.emulate_mma};
+    for (const int tp : plan.tps) {
+      for (const int ep : plan.eps) {
+        progress.show(
+            fmt::format("{}, {}, tp {}, ep {}: packing, then timing", plan.model.name, to_string(precision), tp, ep));
+        how.tp = tp;
+        how.ep = ep;
+        TILEWRIGHT_ASSIGN(CudaLayerBench bench, bench_cuda_layer(plan.model, how));
+        runs.push_back({precision, tp, ep, std::move(bench)});
+      }
     }
   }
   return runs;
@@ -37,12 +42,13 @@ std::string timing_words(const CudaLayerBenchOptions& how) {
       how.graph ? "replays of a CUDA graph" : "launches", how.replays);
 }
 
-Json context_json(const CudaLayerBenchOptions& how, const std::vector<Run>& runs) {
+Json context_json(const CudaLayerBenchOptions& how, const BenchPlan& plan, const std::vector<Run>& runs) {
   const CudaLayerBenchContext& first = runs.front().bench.context;
   Json json = {{"device", first.device},
                {"sm_count", first.sm_count},
                {"read_GBps", rounded(first.read_GBps)},
                {"matrix_tflops", rounded(first.matrix_tflops)},
+               {"kernels", describe(plan.how)},
                {"timing", timing_words(how)},
                {"graph", how.graph},
                {"local", how.local},
@@ -66,7 +72,7 @@ Json result_json(const Run& run, const CudaLayerBenchResult& result) {
   Json json = {{"model", result.model},
                {"gemm", "layer"},
                {"tokens", result.tokens},
-               {"precision", to_string(Precision::w4a16)},
+               {"precision", to_string(run.precision)},
                {"tp", run.tp},
                {"ep", run.ep},
                {"rows", rounded(result.rows)},
@@ -91,7 +97,7 @@ Json result_json(const Run& run, const CudaLayerBenchResult& result) {
 }
 
 std::string name_of(const Run& run) {
-  return fmt::format("{}, tp {}, ep {}", to_string(Precision::w4a16), run.tp, run.ep);
+  return fmt::format("{}, tp {}, ep {}", to_string(run.precision), run.tp, run.ep);
 }
 
 BenchPoint point_of(const CudaLayerBenchResult& result) {
@@ -104,10 +110,10 @@ BenchCurve curve_of(const Run& run) {
   return curve;
 }
 
-Facts context_facts(const CudaLayerBenchOptions& how, const Run& run) {
+Facts context_facts(const CudaLayerBenchOptions& how, const BenchPlan& plan, const Run& run) {
   const CudaLayerBenchContext& context = run.bench.context;
   return {name_of(run),
-          {{"device", fmt::format("{}, {} SMs", context.device, context.sm_count)},
+          {{"device", fmt::format("{}, {} SMs; {}", context.device, context.sm_count, describe(plan.how))},
            {"read", fmt::format("{} GB/s measured", significant(context.read_GBps, 4))},
            {"matrix", fmt::format("{} TFLOP/s of dense bf16 measured", significant(context.matrix_tflops))},
            {"memory", fmt::format("{} packed from {} of weights; copies to rotate: {}",
@@ -120,6 +126,7 @@ Facts context_facts(const CudaLayerBenchOptions& how, const Run& run) {
 Table results_table(const Run& run, Format format) {
   Table table{"",
               {{"model"},
+               {"precision"},
                {"tp", true},
                {"ep", true},
                {"tokens", true},
@@ -138,9 +145,10 @@ Table results_table(const Run& run, Format format) {
               {}};
   if (format == Format::html) add_roofline_columns(table);
   for (const CudaLayerBenchResult& result : run.bench.results) {
-    table.rows.push_back({result.model, fmt::to_string(run.tp), fmt::to_string(run.ep), fmt::to_string(result.tokens),
-                          fmt::format("{:.0f}", result.rows), fmt::format("{:.1f}", result.active_experts),
-                          significant(result.us, 4), significant(result.us_low, 4), significant(result.us_high, 4),
+    table.rows.push_back({result.model, to_string(run.precision), fmt::to_string(run.tp), fmt::to_string(run.ep),
+                          fmt::to_string(result.tokens), fmt::format("{:.0f}", result.rows),
+                          fmt::format("{:.1f}", result.active_experts), significant(result.us, 4),
+                          significant(result.us_low, 4), significant(result.us_high, 4),
                           significant(result.weight_GBps, 4), significant(result.tflops), result.bound,
                           fmt::format("{:.0f}", 100 * result.share), describe(result.schedules.gemm1),
                           describe(result.schedules.gemm2), result.tuned ? "tuning" : "model"});
@@ -166,13 +174,13 @@ Status add_cuda_bench(const BenchOptions& options, const BenchPlan& plan, Report
   }
   TILEWRIGHT_ASSIGN(const auto runs, run_all(plan, how));
   report.title = fmt::format("{} on {}", plan.model.name, runs.front().bench.context.device);
-  report.json["context"] = context_json(how, runs);
+  report.json["context"] = context_json(how, plan, runs);
   report.json["results"] = Json::array();
   for (const Run& run : runs) {
     for (const CudaLayerBenchResult& result : run.bench.results) {
       report.json["results"].push_back(result_json(run, result));
     }
-    if (options.format != Format::csv) report.sections.emplace_back(context_facts(how, run));
+    if (options.format != Format::csv) report.sections.emplace_back(context_facts(how, plan, run));
     if (options.format == Format::html) add_figures(report, curve_of(run));
     report.sections.emplace_back(results_table(run, options.format));
   }

@@ -7,6 +7,7 @@
 #include "tilewright/cpu_backend.hpp"
 #include "tilewright/model.hpp"
 #include "tilewright/moe_layer.hpp"
+#include "tools/tilewright/backend_options.hpp"
 #include "tools/tilewright/cache_options.hpp"
 #include "tools/tilewright/problem_options.hpp"
 #include "tools/tilewright/progress.hpp"
@@ -15,7 +16,7 @@
 namespace tilewright::cli {
 
 struct BenchOptions {
-  std::string backend = "cpu";
+  BackendOptions backend;
   ProblemOptions problem;
   std::string spread;  ///< empty: the backend's default
   CpuOptions cpu;
@@ -28,6 +29,7 @@ struct BenchOptions {
 
 /// What the lists of the options multiply out to.
 struct BenchPlan {
+  MoeLayerOptions how;  ///< backend and kernels
   ModelFacts model;
   std::vector<int> tokens;
   std::vector<Precision> precisions;

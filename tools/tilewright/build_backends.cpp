@@ -16,7 +16,7 @@ Json backends_json() {
 }
 
 std::string cuda_words() {
-  const Status available = cuda_available();
+  const Status available = cuda_available({Precision::w4a16, Arch::sm_90, false});
   if (available) return "sm_90a; runs here";
   if (!has_cuda_kernels()) return fmt::format("none; {}", available.error().remedy);
   return fmt::format("sm_90a; not here: {}", available.error().message());
@@ -24,7 +24,12 @@ std::string cuda_words() {
 
 std::string sm12x_words() {
   if (!has_cuda_kernels()) return "none";
-  return "the w4a4 GEMM, not yet behind run; executed on an H200 with the MMA emulated, never on SM12x";
+  const bool native = cuda_available({Precision::w4a4, Arch::sm_120, false}).has_value();
+  const bool emulated = cuda_available({Precision::w4a4, Arch::sm_120, true}).has_value();
+  const char* here = "; not here";
+  if (emulated) here = "; run here with --arch sm_120 --emulate-mma";
+  if (native) here = "; run here";
+  return std::string("w4a4; executed on an H200 with the MMA emulated, never on SM12x") + here;
 }
 
 }  // namespace tilewright::cli

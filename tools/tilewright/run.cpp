@@ -20,26 +20,27 @@ constexpr const char* kExamples =
     "  tilewright run --checkpoint demo/qwen3-30b-a3b-nvfp4 --layer 0 --tokens 1,16,256 --verify\n"
     "  tilewright run --checkpoint DIR --layer 3 --tokens 64 --precision w4a4 --ep 8 --ep-rank 2 --format json\n"
     "  tilewright run --checkpoint DIR --backend cuda --tokens 1,64,1024 --verify\n"
+    "  tilewright run --checkpoint DIR --backend cuda --arch sm_120 --emulate-mma --tokens 1,64 --verify\n"
     "  tilewright run --checkpoint DIR --input x.safetensors --output y.safetensors";
 
 // Times a layer on one input after the other; `y` receives the output of the first.
 using Timer = std::function<Result<LayerTiming>(const std::vector<LayerInput>& inputs, std::vector<float>& y)>;
 
-Result<RunRow> run_row(const RunOptions& options, const LoadedLayer& layer, Backend backend, Precision precision,
+Result<RunRow> run_row(const RunOptions& options, const LoadedLayer& layer, const MoeLayerOptions& how,
                        const Timer& time, int tokens) {
   Result<std::vector<LayerInput>> inputs = options.input.empty() ? random_inputs(layer, tokens, options.seed)
                                                                  : file_input(layer, options.input, options.seed);
   if (!inputs) return tl::unexpected<Error>(inputs.error());
   const LayerInput& first = inputs->front();
   RunRow row;
-  row.precision = precision;
+  row.precision = how.precision;
   row.tokens = first.routed.tokens;
   std::vector<float> y;
   TILEWRIGHT_ASSIGN(row.timing, time(*inputs, y));
   if (options.verify) {
     TILEWRIGHT_ASSIGN(const auto reference,
                       reference_output(layer.weights, layer.facts.activation, row.precision, first.x, first.routed));
-    row.verification = compare(y, reference, row.tokens, row.precision, backend);
+    row.verification = compare(y, reference, row.tokens, row.precision, how.backend);
   }
   if (!options.output.empty()) TILEWRIGHT_TRY(write_output(options.output, y, row.tokens));
   return row;
@@ -82,8 +83,8 @@ Result<Timer> cuda_timer(const RunOptions& options, const LoadedLayer& layer, Mo
   });
 }
 
-Result<RunAnswer> run_all(const RunOptions& options, Backend backend, const std::vector<Precision>& precisions,
-                          const LoadedLayer& layer) {
+Result<RunAnswer> run_all(const RunOptions& options, const MoeLayerOptions& how,
+                          const std::vector<Precision>& precisions, const LoadedLayer& layer) {
   std::vector<int> tokens = {1};  // with --input the file says how many
   if (options.input.empty()) {
     TILEWRIGHT_ASSIGN(tokens, parse_number_list(options.tokens.empty() ? "1" : options.tokens, "--tokens", 0));
@@ -92,21 +93,22 @@ Result<RunAnswer> run_all(const RunOptions& options, Backend backend, const std:
     return fail(ErrorCode::invalid_argument, "--output can hold one result", "give one --tokens and one --precision");
   }
   RunAnswer answer;
-  answer.backend = backend;
+  answer.how = how;
   Progress progress;
   for (const Precision precision : precisions) {
     progress.show(fmt::format("packing {} experts for {}", layer.weights.experts.size(), to_string(precision)));
     const auto start = std::chrono::steady_clock::now();
+    answer.how.precision = precision;
     TILEWRIGHT_ASSIGN(MoeLayer packed,
-                      MoeLayer::create(layer.weights, layer.facts.activation, layer.facts.routing,
-                                       {precision, backend, options.cpu.isa, options.cpu.threads, {}, false}));
+                      MoeLayer::create(layer.weights, layer.facts.activation, layer.facts.routing, answer.how));
     answer.pack_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     answer.packed_bytes = packed.packed_bytes();
-    TILEWRIGHT_ASSIGN(const Timer time, backend == Backend::cuda ? cuda_timer(options, layer, packed, answer)
-                                                                 : cpu_timer(options, layer, packed, answer));
+    if (const CudaLayer* on_gpu = packed.cuda()) answer.how.arch = on_gpu->info().arch;
+    TILEWRIGHT_ASSIGN(const Timer time, how.backend == Backend::cuda ? cuda_timer(options, layer, packed, answer)
+                                                                     : cpu_timer(options, layer, packed, answer));
     for (const int count : tokens) {
       progress.show(fmt::format("{}, {} tokens", to_string(precision), count));
-      TILEWRIGHT_ASSIGN(RunRow row, run_row(options, layer, backend, precision, time, count));
+      TILEWRIGHT_ASSIGN(RunRow row, run_row(options, layer, answer.how, time, count));
       answer.rows.push_back(std::move(row));
     }
   }
@@ -117,13 +119,16 @@ Result<Outcome> run(const RunOptions& options) {
   if (options.source.checkpoint.empty()) {
     return fail(ErrorCode::invalid_argument, "no checkpoint is given", "use --checkpoint DIR");
   }
-  TILEWRIGHT_ASSIGN(const Backend backend, parse_backend(options.backend));
-  TILEWRIGHT_ASSIGN(const auto precisions, precisions_of(options.precision, Precision::w4a16));
+  TILEWRIGHT_ASSIGN(MoeLayerOptions how, layer_options(options.backend));
+  how.isa = options.cpu.isa;
+  how.threads = options.cpu.threads;
+  TILEWRIGHT_ASSIGN(const auto precisions, layer_precisions(options.precision, how));
   for (const Precision precision : precisions) {
-    TILEWRIGHT_TRY(check_options({precision, backend, options.cpu.isa, options.cpu.threads, {}, false}));
+    how.precision = precision;
+    TILEWRIGHT_TRY(check_options(how));
   }
   TILEWRIGHT_ASSIGN(const LoadedLayer layer, load_layer(options.source));
-  TILEWRIGHT_ASSIGN(const RunAnswer answer, run_all(options, backend, precisions, layer));
+  TILEWRIGHT_ASSIGN(const RunAnswer answer, run_all(options, how, precisions, layer));
   return Outcome{render(run_report(options, layer, answer), options.format),
                  answer.verified() ? Exit::ok : Exit::wrong_numbers};
 }
@@ -164,12 +169,12 @@ Verb add_run(CLI::App& app) {
   command->add_option("--tokens", options->tokens, "Tokens of the batch: 8, 1,8,64, 1..64 or 1..1024x2 (default 1)")
       ->option_text("LIST")
       ->group(how);
-  command->add_option("--precision", options->precision, "w4a16 (default), w4a4, or both with a comma")
+  command
+      ->add_option("--precision", options->precision,
+                   "w4a16 (default), w4a4 (default with --arch sm_120), or both with a comma")
       ->option_text("LIST")
       ->group(how);
-  command->add_option("--backend", options->backend, "Where to run: cpu (default) or cuda")
-      ->option_text("NAME")
-      ->group(how);
+  declare_backend_options(*command, options->backend, "Where to run", how);
   command->add_option("--isa", options->cpu.isa, "CPU kernels to use (default: the best here; see 'tilewright info')")
       ->option_text("TIER")
       ->group(how);

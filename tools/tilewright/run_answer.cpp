@@ -10,7 +10,8 @@ namespace tilewright::cli {
 namespace {
 
 std::pair<std::string, std::string> machine_fact(const RunAnswer& answer) {
-  if (answer.backend == Backend::cuda) return {"device", fmt::format("{}, {} SMs", answer.machine, answer.sm_count)};
+  if (answer.how.backend == Backend::cuda)
+    return {"device", fmt::format("{}, {} SMs; {}", answer.machine, answer.sm_count, describe(answer.how))};
   return {"cpu", fmt::format("{}, {} threads, {}", answer.machine, answer.threads, answer.isa)};
 }
 
@@ -90,7 +91,7 @@ std::string verification_legend(const RunAnswer& answer) {
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     const Precision precision = answer.rows[i].precision;
     if (i > 0 && precision == answer.rows[i - 1].precision) continue;
-    text += fmt::format("{} {:.2e} for {}", i == 0 ? "" : ",", verification_tolerance(precision, answer.backend),
+    text += fmt::format("{} {:.2e} for {}", i == 0 ? "" : ",", verification_tolerance(precision, answer.how.backend),
                         to_string(precision));
   }
   return text + ".";
@@ -136,8 +137,8 @@ Json answer_json(const RunOptions& options, const LoadedLayer& layer, const RunA
   json["checkpoint"] = options.source.checkpoint;
   json["layer"] = layer.number;
   json["model"] = layer.facts.name;
-  json["backend"] = options.backend;
-  if (answer.backend == Backend::cuda) {
+  json["backend"] = to_string(answer.how.backend);
+  if (answer.how.backend == Backend::cuda) {
     json["device"] = answer.machine;
     json["sm_count"] = answer.sm_count;
   } else {
@@ -174,7 +175,7 @@ Report run_report(const RunOptions& options, const LoadedLayer& layer, const Run
   report.sections.emplace_back(layer_facts(options, layer, answer));
   report.sections.emplace_back(rows_table(options, answer));
   if (auto table = schedules_table(answer)) report.sections.emplace_back(*std::move(table));
-  std::string legend = answer.backend == Backend::cuda ? kGpuLegend : kCpuLegend;
+  std::string legend = answer.how.backend == Backend::cuda ? kGpuLegend : kCpuLegend;
   if (options.verify) legend += fmt::format("\n{}", verification_legend(answer));
   report.sections.emplace_back(Text{legend});
   for (const Finding& finding : layer.findings) report.sections.emplace_back(Text{"note: " + finding.message});

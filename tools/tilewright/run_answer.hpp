@@ -8,6 +8,7 @@
 
 #include "tilewright/cpu_backend.hpp"
 #include "tilewright/moe_layer.hpp"
+#include "tools/tilewright/backend_options.hpp"
 #include "tools/tilewright/cache_options.hpp"
 #include "tools/tilewright/layer_timing.hpp"
 #include "tools/tilewright/loaded_layer.hpp"
@@ -20,7 +21,7 @@ struct RunOptions {
   LayerSource source;
   std::string tokens;
   std::string precision;
-  std::string backend = "cpu";
+  BackendOptions backend;
   CpuOptions cpu;
   bool verify = false;
   std::uint64_t seed = 1;
@@ -40,7 +41,7 @@ struct RunRow {
 };
 
 struct RunAnswer {
-  Backend backend = Backend::cpu;
+  MoeLayerOptions how;  ///< backend and kernels; of the last precision
   std::string machine;  ///< the CPU or the GPU, as the system names it
   std::string isa;      ///< of a CPU
   int threads = 0;      ///< of a CPU

@@ -9,7 +9,7 @@
 
 #include "tilewright/cpu_backend.hpp"
 #include "tilewright/moe_layer.hpp"
-#include "tools/tilewright/problem_options.hpp"
+#include "tools/tilewright/backend_options.hpp"
 #include "tools/tilewright/progress.hpp"
 #include "tools/tilewright/verb.hpp"
 #include "tools/tilewright/verification.hpp"
@@ -19,7 +19,7 @@ namespace tilewright::cli {
 namespace {
 
 struct Options {
-  std::string backend = "cpu";
+  BackendOptions backend;
   std::string isa;
   std::string precision;  // empty: what the backend has
   std::uint64_t seed = 1;
@@ -29,7 +29,8 @@ struct Options {
 constexpr const char* kExamples =
     "  tilewright verify --backend cpu\n"
     "  tilewright verify --isa avx2 --precision w4a4 --format json\n"
-    "  tilewright verify --backend cuda";
+    "  tilewright verify --backend cuda\n"
+    "  tilewright verify --backend cuda --arch sm_120 --emulate-mma";
 
 // A set of kernels: a tier of the CPU's, or the GPU's.
 struct Kernels {
@@ -146,15 +147,14 @@ Table checks_table(const std::vector<Check>& checks, Backend backend, std::size_
 }
 
 // CPU: every tier with all threads and with one. GPU: the layer made and run twice.
-std::vector<Kernels> kernels_to_check(const Options& options, Backend backend) {
-  if (backend == Backend::cuda) {
-    const MoeLayerOptions how{Precision::w4a16, backend, options.isa, 0, {}, false};
-    return {{"cuda", how, how}};
-  }
+std::vector<Kernels> kernels_to_check(const Options& options, const MoeLayerOptions& how) {
+  if (how.backend == Backend::cuda) return {{describe(how), how, how}};
   std::vector<Kernels> all;
   for (const std::string& tier : options.isa.empty() ? cpu_info().tiers : std::vector<std::string>{options.isa}) {
-    all.push_back(
-        {tier, {Precision::w4a16, backend, tier, 0, {}, false}, {Precision::w4a16, backend, tier, 1, {}, false}});
+    Kernels kernels{tier, how, how};
+    kernels.first.isa = kernels.second.isa = tier;
+    kernels.second.threads = 1;
+    all.push_back(std::move(kernels));
   }
   return all;
 }
@@ -187,13 +187,16 @@ Report checks_report(Backend backend, const std::vector<Kernels>& all, const std
 }
 
 Result<Outcome> run(const Options& options) {
-  TILEWRIGHT_ASSIGN(const Backend backend, parse_backend(options.backend));
-  const char* all_precisions = backend == Backend::cpu ? "w4a16,w4a4" : "w4a16";
-  TILEWRIGHT_ASSIGN(const auto precisions,
-                    precisions_of(options.precision.empty() ? all_precisions : options.precision, Precision::w4a16));
-  for (const Precision precision : precisions)
-    TILEWRIGHT_TRY(check_options({precision, backend, options.isa, 0, {}, false}));
-  const std::vector<Kernels> kernels = kernels_to_check(options, backend);
+  TILEWRIGHT_ASSIGN(MoeLayerOptions how, layer_options(options.backend));
+  how.isa = options.isa;
+  const Backend backend = how.backend;
+  const bool all = options.precision.empty() && backend == Backend::cpu;
+  TILEWRIGHT_ASSIGN(const auto precisions, layer_precisions(all ? "w4a16,w4a4" : options.precision, how));
+  for (const Precision precision : precisions) {
+    how.precision = precision;
+    TILEWRIGHT_TRY(check_options(how));
+  }
+  const std::vector<Kernels> kernels = kernels_to_check(options, how);
   const std::vector<VerifyCase> cases = verify_cases();
   std::vector<Check> checks;
   Progress progress;
@@ -219,12 +222,12 @@ Verb add_verify(CLI::App& app) {
   CLI::App* command =
       declare_verb(app, "verify", "Check this build's kernels on this machine against the reference in double",
                    kExamples, options->format);
-  command->add_option("--backend", options->backend, "What to check: cpu (default) or cuda")->option_text("NAME");
+  declare_backend_options(*command, options->backend, "What to check", "");
   command->add_option("--isa", options->isa, "One tier of CPU kernels (default: every tier that runs here)")
       ->option_text("TIER");
   command
       ->add_option("--precision", options->precision,
-                   "w4a16, w4a4, or both with a comma (default: all that the backend has)")
+                   "w4a16, w4a4, or both with a comma (default: what the kernels have)")
       ->option_text("LIST");
   command->add_option("--seed", options->seed, "Seed of weights and inputs (default 1)")->option_text("N");
   return {command, [options] { return run(*options); }};
