@@ -84,6 +84,7 @@ struct KernelInfo {
   std::optional<int> local_memory_loads;  ///< loads of a thread's own memory: arrays, and spilled registers
   std::optional<int> local_memory_stores;
   std::optional<int> shared_memory_loads;  ///< of machine code
+  std::optional<int> half_mma;             ///< MMAs on fp16 or bf16 by mma.sync, of machine code for SM80 and newer
   std::optional<int> fp4_mma;  ///< block-scaled FP4 MMAs of machine code for SM120 and SM121, whose encoding is known
 };
 

@@ -17,8 +17,9 @@ inline constexpr int kCpuStreamK = 64;
 
 /// Every schedule to consider for a problem on a device. SM90: those of the kernels that are built
 /// (sm90_catalogue.hpp). SM120: for each tile and its ways to share it (sm120_catalogue.hpp) stage counts from two to
-/// the deepest that fits and the first one too many, which is rejected with its bytes; cooperative tiles at their
-/// deepest ring also as stream-K. Empty where no kernel exists, or none ends as the problem asks. The order is fixed.
+/// the deepest that fits and the first one too many, which is rejected with its bytes (of w4a16's larger tiles that is
+/// two); cooperative tiles at their deepest ring also as stream-K. Empty where no kernel exists, or none ends as the
+/// problem asks. The order is fixed.
 std::vector<Schedule> candidates(const Device& device, const GemmProblem& problem);
 
 /// A schedule for any tile, with the roles that the nearest catalogue tile has: what --why-not asks about.

@@ -44,11 +44,13 @@ struct CudaBatch {
 
 /// Whose kernels run a layer.
 struct CudaLayerOptions {
-  /// w4a16 on SM90's kernels, w4a4 on SM120's: activations quantized on the device with the checkpoint's input scales,
-  /// or a row's own where it has none (numerics/input_scales.hpp).
+  /// w4a16 on SM90's kernels or SM120's, w4a4 on SM120's: activations quantized on the device with the checkpoint's
+  /// input scales, or a row's own where it has none (numerics/input_scales.hpp).
   Precision precision = Precision::w4a16;
-  std::optional<Arch> arch;  ///< none: the GPU's own
-  bool emulate_mma = false;  ///< SM120's kernels on an SM90 GPU: the block-scaled MMA is emulated there
+  std::optional<Arch> arch = std::nullopt;  ///< none: the GPU's own
+  /// SM120's kernels on an SM90 GPU: the block-scaled MMA of w4a4 is emulated there, and only if asked for. w4a16 has
+  /// an MMA that both have.
+  bool emulate_mma = false;
 };
 
 /// Whether this build has kernels that run so on the current GPU: success, or `unsupported` (no CUDA kernels, no GPU,

@@ -36,10 +36,10 @@ Result<Backend> parse_backend(const std::string& name);
 struct MoeLayerOptions {
   Precision precision = Precision::w4a16;
   Backend backend = Backend::cpu;
-  std::string isa;           ///< CPU instruction set tier; empty: the highest that runs here
-  int threads = 0;           ///< CPU; 0, or more than there are: all cores that this process may use
-  std::optional<Arch> arch;  ///< CUDA: whose kernels; none: those of the GPU's own architecture
-  bool emulate_mma = false;  ///< CUDA: as CudaLayerOptions
+  std::string isa;                          ///< CPU instruction set tier; empty: the highest that runs here
+  int threads = 0;                          ///< CPU; 0, or more than there are: all cores that this process may use
+  std::optional<Arch> arch = std::nullopt;  ///< CUDA: whose kernels; none: those of the GPU's own architecture
+  bool emulate_mma = false;                 ///< CUDA: as CudaLayerOptions
 };
 
 /// What `create` refuses whatever the weights are: settings of another backend (`invalid_argument`), and a precision,

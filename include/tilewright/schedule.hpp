@@ -18,6 +18,7 @@ namespace tilewright {
 enum class Mma : std::uint8_t {
   wgmma_rs_bf16,  ///< SM90: weights decoded to bf16 in registers (A), tokens in shared memory (B)
   mma_mxf4nvf4,   ///< SM12x: mma.sync m16n8k64 kind::mxf4nvf4.block_scale.scale_vec::4X
+  mma_bf16,       ///< SM12x: mma.sync m16n8k16, weights decoded to bf16 in registers
   cpu_stream,     ///< dot products, weights decoded on the way for every tile_n tokens
   cpu_panel,      ///< dot products, weights of a K panel expanded once for all tokens of an expert
 };

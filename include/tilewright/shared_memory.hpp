@@ -11,6 +11,9 @@
 //                                      token_codes    tile_n * tile_k / 2      |  one bulk copy, in tile order as the
 //                                      token_scales   tile_n * tile_k / 16     |  kernel before quantized them
 //                                      stage_padding  to 128 (bulk copies land on whole lines)
+//                         SM12x w4a16  weight_codes, weight_scales as above
+//                                      tokens         tile_n * tile_k * 2      bf16, one bulk copy a slab of 128 k
+//                                      stage_padding  to 128
 //                         SM90 w4a16   tokens         tile_n * tile_k * 2      bf16 in 128-byte swizzle: atoms of 8
 //                                                                              tokens x 64 k, hence aligned to 1,024
 //                                      weight_codes   tile_m * tile_k / 2      |  one bulk copy, in the order of the
@@ -163,14 +166,17 @@ constexpr SharedMemoryPlan gpu_shared_memory(const Schedule& s) {
   const bool fp4_tokens = s.precision == Precision::w4a4;
   const std::int64_t weights = static_cast<std::int64_t>(s.tile_m) * s.tile_k;
   const std::int64_t values = static_cast<std::int64_t>(s.tile_n) * s.tile_k;
-  if (!fp4_tokens) layout.add(Buffer::tokens, values * 2, kSwizzleAlignment, s.stages);
+  const bool swizzled = s.mma == Mma::wgmma_rs_bf16;
+  if (swizzled) layout.add(Buffer::tokens, values * 2, kSwizzleAlignment, s.stages);
   layout.add(Buffer::weight_codes, weights / 2, kBulkCopyAlignment, s.stages);
   layout.add(Buffer::weight_scales, weights / 16, 16, s.stages);
   if (fp4_tokens) {
     layout.add(Buffer::token_codes, values / 2, kBulkCopyAlignment, s.stages);
     layout.add(Buffer::token_scales, values / 16, 16, s.stages);
+  } else if (!swizzled) {
+    layout.add(Buffer::tokens, values * 2, kBulkCopyAlignment, s.stages);
   }
-  layout.pad(Buffer::stage_padding, fp4_tokens ? kBulkCopyAlignment : kSwizzleAlignment, s.stages);
+  layout.pad(Buffer::stage_padding, swizzled ? kSwizzleAlignment : kBulkCopyAlignment, s.stages);
   layout.close_stage(s.stages);
   layout.add(Buffer::staging, staging_bytes(s), kBulkCopyAlignment);
   layout.add(Buffer::full_barriers, static_cast<std::int64_t>(kBarrierBytes) * s.stages, kBarrierBytes);

@@ -1,13 +1,15 @@
-// The SM120 catalogue: one w4a4 kernel a tile, a way to share it and an ending. The planner offers these schedules and
-// no others, and the kernels are instantiated from this list.
+// The SM120 catalogue: one kernel a precision, a tile, a way to share it and an ending, wherever two stages fit a
+// block. The planner offers these schedules and no others, and the kernels are instantiated from this list.
 //
 // The stages of the ring and whether K is dealt evenly to the blocks (stream-K) are fields of the schedule that a
 // kernel takes at its launch: neither changes an instruction of its mainloop, and each count of stages that fits is one
-// schedule more. The kernels are built for sm_120f, which runs on SM120 and SM121, and, with the MMA emulated, for
-// SM90.
+// schedule more. The kernels are built for sm_120f, which runs on SM120 and SM121, and for SM90: w4a4 with the MMA
+// emulated, w4a16 with the same one. bf16 tokens have 3.6 times the bytes of NVFP4's, so w4a16 has the smaller tiles of
+// the list alone.
 #pragma once
 
 #include <array>
+#include <span>
 
 #include "tilewright/arch.hpp"
 #include "tilewright/schedule.hpp"
@@ -41,12 +43,20 @@ inline constexpr std::array kSm120Endings = {Epilogue::bf16,      Epilogue::fina
 inline constexpr int kSm120ConsumerWarps = 8;
 inline constexpr int kSm120ProducerWarps = 4;
 
+/// kSm120Endings of w4a16, whose activations end as GEMM2 reads them: in bf16, in tile order.
+inline constexpr std::array kSm120Bf16Endings = {Epilogue::bf16, Epilogue::finalize, Epilogue::gated_bf16,
+                                                 Epilogue::act_bf16};
+constexpr std::span<const Epilogue> sm120_endings(Precision precision) {
+  if (precision == Precision::w4a4) return kSm120Endings;
+  return kSm120Bf16Endings;
+}
+
 constexpr Schedule sm120_schedule(const Sm120Tile& tile, Consumers consumers, int stages, SplitKind split,
-                                  Epilogue epilogue) {
+                                  Epilogue epilogue, Precision precision = Precision::w4a4) {
   Schedule s;
   s.arch = Arch::sm_120;
-  s.precision = Precision::w4a4;
-  s.mma = Mma::mma_mxf4nvf4;
+  s.precision = precision;
+  s.mma = precision == Precision::w4a4 ? Mma::mma_mxf4nvf4 : Mma::mma_bf16;
   s.tile_m = tile.m;
   s.tile_n = tile.n;
   s.tile_k = tile.k;
@@ -66,8 +76,9 @@ struct WarpGrid {
 
 /// The grid whose warps read the fewest bytes of fragments from shared memory: weights once a column, tokens once a
 /// row; the taller of equal ones. A warp has whole MMAs of 16 x 8; of a tile that no grid divides so, a column of
-/// warps.
-constexpr WarpGrid sm120_warp_grid(const Schedule& s) {
+/// warps. With w4a16 the same as with w4a4: tokens have more bytes, but every column of warps decodes all weights.
+constexpr WarpGrid sm120_warp_grid(Schedule s) {
+  s.precision = Precision::w4a4;
   const int warps = s.roles.consumer_warps / (s.roles.consumers == Consumers::pingpong ? 2 : 1);
   WarpGrid best{warps, 1};
   std::int64_t least = -1;
@@ -82,11 +93,19 @@ constexpr WarpGrid sm120_warp_grid(const Schedule& s) {
   return best;
 }
 
-/// The deepest ring of a kernel that fits a block on SM120: every count from two to this is a schedule.
-constexpr int sm120_most_stages(const Sm120Tile& tile, Consumers consumers, Epilogue epilogue) {
-  Schedule s = sm120_schedule(tile, consumers, 2, SplitKind::none, epilogue);
+/// The deepest ring of a kernel that fits a block on SM120: every count from two to this is a schedule. One where two
+/// stages do not fit.
+constexpr int sm120_most_stages(const Sm120Tile& tile, Consumers consumers, Epilogue epilogue,
+                                Precision precision = Precision::w4a4) {
+  Schedule s = sm120_schedule(tile, consumers, 2, SplitKind::none, epilogue, precision);
   while (shared_memory(s).total <= smem_per_block(Arch::sm_120)) ++s.stages;
   return s.stages - 1;
+}
+
+/// Whether there is such a kernel, of an ending that the precision has.
+constexpr bool sm120_builds(const Sm120Tile& tile, Consumers consumers, Epilogue epilogue, Precision precision) {
+  if (consumers == Consumers::pingpong && !tile.pingpong) return false;
+  return sm120_most_stages(tile, consumers, epilogue, precision) >= 2;
 }
 
 /// Two groups that alternate tiles have no block between them that could add partial sums up: they take whole tiles.
@@ -100,6 +119,14 @@ constexpr bool sm120_runs(const Schedule& deepest, Schedule s) {
   s.stages = deepest.stages;
   s.split = deepest.split;
   return s == deepest;
+}
+
+/// Whether a kernel of the catalogue ends so.
+constexpr bool sm120_has(Epilogue epilogue, Precision precision) {
+  for (const Epilogue ending : sm120_endings(precision)) {
+    if (ending == epilogue) return true;
+  }
+  return false;
 }
 
 }  // namespace tilewright

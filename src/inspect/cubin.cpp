@@ -22,6 +22,7 @@ constexpr std::uint8_t kEntryPoint = 0x10;  // STO_CUDA_ENTRY, in st_other
 // .nv.shared.KERNEL too; it is no part of what `ptxas -v` prints or of a device's opt-in limit.
 constexpr std::int64_t kDriverSharedBytes = 1024;
 constexpr int kFirstWithDriverShared = 90;
+constexpr int kFirstWithHalfMma = 80;  // whose encoding of HMMA is that of sass.cpp
 
 // ptxas notes the places of its spills at least from this toolkit on; kernels without the note have none.
 constexpr std::string_view kFirstToolkitWithSpillPlaces = "12.8";
@@ -178,6 +179,7 @@ class CubinReader {
     kernel.local_memory_stores = counts.local_stores;
     kernel.shared_memory_loads = counts.shared_loads;
     if (contents_.target.number / 10 == 12) kernel.fp4_mma = counts.fp4_mma;
+    if (contents_.target.number >= kFirstWithHalfMma) kernel.half_mma = counts.half_mma;
   }
 
   void read_kernel_attributes(const std::optional<ByteView>& code, KernelInfo& kernel) {

@@ -8,7 +8,18 @@ namespace {
 
 constexpr std::uint32_t kOpcodeMask = 0xfff;
 
-enum Interest : std::uint8_t { kNone, kSetMaxReg, kWait, kLaunch, kLoad, kStore, kSharedLoad, kFp4Mma, kInterests };
+enum Interest : std::uint8_t {
+  kNone,
+  kSetMaxReg,
+  kWait,
+  kLaunch,
+  kLoad,
+  kStore,
+  kSharedLoad,
+  kFp4Mma,
+  kHalfMma,
+  kInterests
+};
 
 constexpr std::array<std::uint8_t, kOpcodeMask + 1> make_interests() {
   std::array<std::uint8_t, kOpcodeMask + 1> table{};
@@ -20,6 +31,7 @@ constexpr std::array<std::uint8_t, kOpcodeMask + 1> make_interests() {
   table[0x987] = kStore;       // STL [R+UR]
   table[0x984] = kSharedLoad;  // LDS [R], LDS [R+UR]
   table[0x47f] = kFp4Mma;      // OMMA.SF.16864
+  table[0x23c] = kHalfMma;     // HMMA.1688, HMMA.16816
   return table;
 }
 
@@ -41,7 +53,7 @@ SassCounts count_sass(ByteView code) {
     ++counts[kInterestOf[opcode]];
   }
   return {counts[kSetMaxReg], counts[kWait],       counts[kLaunch], counts[kLoad],
-          counts[kStore],     counts[kSharedLoad], counts[kFp4Mma]};
+          counts[kStore],     counts[kSharedLoad], counts[kFp4Mma], counts[kHalfMma]};
 }
 
 std::optional<LocalAccess> local_access(ByteView code, std::uint64_t offset) {

@@ -22,6 +22,7 @@ struct SassCounts {
   int local_stores = 0;    ///< STL
   int shared_loads = 0;    ///< LDS
   int fp4_mma = 0;         ///< OMMA: mma.sync on FP4 with block scales; of SM12x alone
+  int half_mma = 0;        ///< HMMA: mma.sync on fp16 or bf16, so encoded from SM80 on
 };
 
 /// Whether the opcodes are known for the machine code of sm_`number`.

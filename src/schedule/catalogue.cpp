@@ -17,29 +17,36 @@ std::vector<Schedule> sm90_candidates(Epilogue epilogue) {
   return all;
 }
 
-void add_sm120_tile(const Sm120Tile& tile, Consumers consumers, Epilogue epilogue, std::vector<Schedule>& all) {
-  const int most = sm120_most_stages(tile, consumers, epilogue);
+void add_sm120_tile(const Sm120Tile& tile, Consumers consumers, const GemmProblem& problem,
+                    std::vector<Schedule>& all) {
+  const Epilogue epilogue = problem.epilogue;
+  const Precision precision = problem.precision;
+  const int most = sm120_most_stages(tile, consumers, epilogue, precision);
   for (int stages = 2; stages <= most + 1; ++stages) {
-    all.push_back(sm120_schedule(tile, consumers, stages, SplitKind::none, epilogue));
+    all.push_back(sm120_schedule(tile, consumers, stages, SplitKind::none, epilogue, precision));
   }
-  if (sm120_splits(consumers)) all.push_back(sm120_schedule(tile, consumers, most, SplitKind::stream_k, epilogue));
+  if (sm120_splits(consumers) && sm120_builds(tile, consumers, epilogue, precision)) {
+    all.push_back(sm120_schedule(tile, consumers, most, SplitKind::stream_k, epilogue, precision));
+  }
 }
 
-std::vector<Schedule> sm120_candidates(Epilogue epilogue) {
+std::vector<Schedule> sm120_candidates(const GemmProblem& problem) {
   std::vector<Schedule> all;
+  if (!sm120_has(problem.epilogue, problem.precision)) return all;
   for (const Sm120Tile& tile : kSm120Tiles) {
-    add_sm120_tile(tile, Consumers::cooperative, epilogue, all);
-    if (tile.pingpong) add_sm120_tile(tile, Consumers::pingpong, epilogue, all);
+    add_sm120_tile(tile, Consumers::cooperative, problem, all);
+    if (tile.pingpong) add_sm120_tile(tile, Consumers::pingpong, problem, all);
   }
   return all;
 }
 
 bool in_sm120_catalogue(const Schedule& s) {
   const Consumers consumers = s.roles.consumers;
+  if (!sm120_has(s.epilogue, s.precision)) return false;
   return std::any_of(kSm120Tiles.begin(), kSm120Tiles.end(), [&](const Sm120Tile& tile) {
-    if (consumers == Consumers::pingpong && !tile.pingpong) return false;
-    const int most = sm120_most_stages(tile, consumers, s.epilogue);
-    return sm120_runs(sm120_schedule(tile, consumers, most, SplitKind::none, s.epilogue), s);
+    if (!sm120_builds(tile, consumers, s.epilogue, s.precision)) return false;
+    const int most = sm120_most_stages(tile, consumers, s.epilogue, s.precision);
+    return sm120_runs(sm120_schedule(tile, consumers, most, SplitKind::none, s.epilogue, s.precision), s);
   });
 }
 
@@ -79,7 +86,7 @@ auto nearest_of(const Tiles& tiles, const TileSpec& wanted) {
 Schedule gpu_schedule_for_tile(const Device& device, const GemmProblem& problem, const TileSpec& wanted) {
   Schedule s = device.arch == Arch::sm_90 ? sm90_schedule(nearest_of(kSm90Tiles, wanted), problem.epilogue)
                                           : sm120_schedule(nearest_of(kSm120Tiles, wanted), Consumers::cooperative, 2,
-                                                           SplitKind::none, problem.epilogue);
+                                                           SplitKind::none, problem.epilogue, problem.precision);
   s.tile_m = wanted.m;
   s.tile_n = wanted.n;
   s.tile_k = wanted.k;
@@ -92,7 +99,7 @@ Schedule gpu_schedule_for_tile(const Device& device, const GemmProblem& problem,
 std::vector<Schedule> candidates(const Device& device, const GemmProblem& problem) {
   if (device.arch == Arch::cpu) return cpu_candidates(device, problem);
   if (device.arch == Arch::sm_90) return sm90_candidates(problem.epilogue);
-  return kernel_arch(device.arch) == Arch::sm_120 ? sm120_candidates(problem.epilogue) : std::vector<Schedule>();
+  return kernel_arch(device.arch) == Arch::sm_120 ? sm120_candidates(problem) : std::vector<Schedule>();
 }
 
 Schedule schedule_for_tile(const Device& device, const GemmProblem& problem, const TileSpec& tile) {

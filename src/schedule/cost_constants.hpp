@@ -16,6 +16,11 @@ inline constexpr double kSmemBytesPerClk = 128.0;
 // and 67 cycles (docs/kernels/sm90.md), the norm of 24 and of the wgmma's 13, 13, 16, 32 and 64.
 inline constexpr double kDecodedWeightsPerClk = 1024.0 / 24.0;
 
+// The same of an mma.sync kernel on SM12x, for each column of warps that decodes them. [derived] from its machine code:
+// 64 codes of a lane take 168 instructions (8 registers of 7 shifts, 8 logic operations and 4 products, 4 pairs of
+// scales of 4), and a SM issues 128 lanes a clock (docs/kernels/sm120.md).
+inline constexpr double kDecodedWeightsPerClkSm12x = 128.0 * 64.0 / 168.0;
+
 // Columns whose wgmma takes as long as the shortest one: 13 cycles an m64k16 step, at the share of the peak that power
 // leaves to long ones. [measured] likewise
 inline constexpr double kLeastWgmmaColumns = 20.0;
@@ -47,7 +52,7 @@ inline constexpr double kStreamKHandoverUs = 2.5;
 // How DRAM time and SM time join: the norm of this order. 1 would be no overlap, infinity a perfect one. [assumed]
 inline constexpr double kOverlapOrder = 4.0;
 
-// How decoding and multiplying of a k-block join on SM90: as above. [measured] with kDecodedWeightsPerClk
+// How decoding and multiplying of a k-block join: as above. [measured] on SM90, with kDecodedWeightsPerClk
 inline constexpr double kDecodeOverlapOrder = 2.0;
 
 // L2 as the streams of small kernels see it. [calibrated] with the three constants of kernels below on the fitting half

@@ -51,16 +51,26 @@ double token_columns(const GemmProblem& problem, const Schedule& s) {
   return tiles > 0 ? columns / tiles : s.tile_n;
 }
 
+// Cycles in which the weights of a k-block become bf16: once, or by each column of warps.
+double decode_cycles(const Schedule& s) {
+  const double weights = static_cast<double>(s.tile_m) * s.tile_k;
+  switch (s.mma) {
+    case Mma::wgmma_rs_bf16: return weights / kDecodedWeightsPerClk;
+    case Mma::mma_bf16: return weights * sm120_warp_grid(s).columns / kDecodedWeightsPerClkSm12x;
+    default: return 0.0;
+  }
+}
+
 BlockCycles block_cycles(const Device& device, const Schedule& s, double columns) {
   const bool hopper = s.mma == Mma::wgmma_rs_bf16;
   const double weights = static_cast<double>(s.tile_m) * s.tile_k;
-  const int rate = hopper ? device.flop_per_clk.bf16 : device.flop_per_clk.fp4;
+  const int rate = s.mma == Mma::mma_mxf4nvf4 ? device.flop_per_clk.fp4 : device.flop_per_clk.bf16;
   const double loaded =
       static_cast<double>(weight_tile_bytes(s)) + static_cast<double>(token_tile_bytes(s)) * columns / s.tile_n;
   BlockCycles cycles;
   // A wgmma takes 13 cycles at least, whatever its columns (docs/kernels/sm90.md).
   cycles.mma = 2.0 * weights * (hopper ? std::max(columns, kLeastWgmmaColumns) : columns) / (rate * device.mma_share);
-  cycles.decode = hopper ? weights / kDecodedWeightsPerClk : 0.0;
+  cycles.decode = decode_cycles(s);
   cycles.smem = (loaded + fragment_bytes(s)) / kSmemBytesPerClk;
   cycles.l2 = loaded / (device.l2_bytes_per_clk / device.sm_count);
   cycles.overhead = (hopper ? kBlockOverheadSm90 : kBlockOverheadSm12x) / std::sqrt(s.stages);

@@ -128,7 +128,8 @@ std::vector<Device> other_sm12x() {
   Device gb10 = gpu("gb10", "NVIDIA GB10 (DGX Spark)", Arch::sm_121, 48, 2540);  // clock from 1 PFLOP/s sparse
   // 273 GB/s; 24 MB of L2 are not verified. 225 to 234 read: https://github.com/flashinfer-ai/flashinfer/issues/4990.
   set_memory(gb10, 24 * kMiB, 273, 227);
-  set_tensor_cores(gb10, {4096, 0, 0}, 0.82);  // share as on the 5090; fp8 and bf16 were not found
+  // Share and bf16 as on the 5090, for want of a source; fp8 was not found.
+  set_tensor_cores(gb10, {4096, 0, geforce.bf16}, 0.82);
   return {rtx5090, rtx5080, gb10};
 }
 

@@ -211,9 +211,10 @@ std::optional<Rejection> reject(const Device& device, const GemmProblem& problem
     return reason(RejectionCode::precision_not_built,
                   fmt::format("no sm_90 kernel ends in {}: activations stay bf16 there", to_string(problem.epilogue)));
   }
-  if (arch == Arch::sm_120 && problem.precision == Precision::w4a16) {
+  if (arch == Arch::sm_120 && !sm120_has(problem.epilogue, problem.precision)) {
     return reason(RejectionCode::precision_not_built,
-                  fmt::format("no w4a16 kernel is built for {}; w4a4 is", to_string(device.arch)));
+                  fmt::format("no {} kernel of {} ends in {}: activations stay bf16 there", to_string(device.arch),
+                              to_string(problem.precision), to_string(problem.epilogue)));
   }
   if (problem.k % 16 != 0) {
     return reason(RejectionCode::k_not_multiple_of_16,

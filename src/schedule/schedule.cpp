@@ -13,7 +13,7 @@ namespace {
 using schedule::name_of;
 using schedule::value_of;
 
-constexpr schedule::EnumNames<4> kMmaNames = {"wgmma_rs_bf16", "mma_mxf4nvf4", "cpu_stream", "cpu_panel"};
+constexpr schedule::EnumNames<5> kMmaNames = {"wgmma_rs_bf16", "mma_mxf4nvf4", "mma_bf16", "cpu_stream", "cpu_panel"};
 constexpr schedule::EnumNames<2> kConsumerNames = {"cooperative", "pingpong"};
 constexpr schedule::EnumNames<3> kSplitNames = {"none", "split_k", "stream_k"};
 constexpr schedule::EnumNames<2> kTokenLoadNames = {"tile_order", "gather"};

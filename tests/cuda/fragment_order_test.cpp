@@ -85,5 +85,45 @@ TEST(FragmentOrder, HasAPlaceOfItsOwnForEveryBlockOfTokens) {
   EXPECT_EQ(static_cast<std::int64_t>(bytes.size()), sm120::token_bytes(kRows, kK));
 }
 
+// MMA j of a step multiplies codes j and j + 4 of a lane's registers: k 8t + j and 8t + j + 4, in b1 32 higher. A
+// lane's 16 bytes are b0 and b1 of two MMAs.
+TEST(FragmentOrder, GivesEachLaneTheBf16TokensOfTheCodesThatItDecodes) {
+  constexpr std::int64_t kRows = 16;
+  for (int unit = 0; unit < 2; ++unit) {
+    for (int slab = 0; slab < 3; ++slab) {
+      const std::int64_t at = (slab * 2 + unit) * 2048;
+      for (int step = 0; step < 2; ++step) {
+        for (int j = 0; j < 4; ++j) {
+          for (int lane = 0; lane < 32; ++lane) {
+            for (int b = 0; b < 2; ++b) {
+              const std::int64_t word = at + step * 1024 + j / 2 * 512 + lane * 16 + j % 2 * 8 + b * 4;
+              const int row = unit * 8 + lane / 4;
+              const int k = slab * 128 + step * 64 + 8 * (lane % 4) + 32 * b + j;
+              ASSERT_EQ(sm120::bf16_value_place(row, k, kRows), word);
+              ASSERT_EQ(sm120::bf16_value_place(row, k + 4, kRows), word + 2);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(FragmentOrder, HasAPlaceOfItsOwnForEveryBf16Value) {
+  constexpr std::int64_t kRows = 24;
+  constexpr std::int64_t kK = 272;
+  std::set<std::int64_t> places;
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    for (std::int64_t k = 0; k < sm120::slabs_of(kK) * sm120::kSlabK; ++k) {
+      const std::int64_t place = sm120::bf16_value_place(r, k, kRows);
+      EXPECT_EQ(place % 2, 0);
+      EXPECT_TRUE(places.insert(place).second);
+    }
+  }
+  EXPECT_EQ(*places.begin(), 0);
+  EXPECT_EQ(*places.rbegin() + 2, sm120::bf16_token_bytes(kRows, kK));
+  EXPECT_EQ(2 * static_cast<std::int64_t>(places.size()), sm120::bf16_token_bytes(kRows, kK));
+}
+
 }  // namespace
 }  // namespace tilewright::cuda

@@ -48,7 +48,27 @@ TEST(KernelChoice, NamesWhatCannotRunAndWhatCan) {
   expect_refused(gpu(12, 0), {Precision::w4a16, Arch::sm_90, false}, ErrorCode::unsupported, "9.0 alone");
   expect_refused(gpu(9, 0), {Precision::w4a16, Arch::sm_100, false}, ErrorCode::unsupported, "sm_100");
   expect_refused(gpu(9, 0), {Precision::w4a4, {}, false}, ErrorCode::unsupported, "no FP4 tensor cores");
-  expect_refused(gpu(12, 0), {}, ErrorCode::unsupported, "take w4a4");
+}
+
+TEST(KernelChoice, TakesItsOwnKernelsForW4a16) {
+  const auto blackwell = choose_kernels(gpu(12, 0), {Precision::w4a16});
+  ASSERT_TRUE(blackwell) << blackwell.error().message();
+  EXPECT_EQ(blackwell->arch, Arch::sm_120);
+  EXPECT_EQ(blackwell->policy, sm120::MmaPolicy::native);
+  EXPECT_FALSE(blackwell->emulates_mma);
+  EXPECT_EQ(choose_kernels(gpu(9, 0), {Precision::w4a16}).value().arch, Arch::sm_90);
+}
+
+// Both GPUs have w4a16's MMA: the flag is not needed, and changes nothing.
+TEST(KernelChoice, RunsW4a16OfSm120OnHopperWithNothingEmulated) {
+  for (const bool emulate : {false, true}) {
+    const auto choice = choose_kernels(gpu(9, 0), {Precision::w4a16, Arch::sm_120, emulate});
+    ASSERT_TRUE(choice) << choice.error().message();
+    EXPECT_EQ(choice->arch, Arch::sm_120);
+    EXPECT_EQ(choice->policy, sm120::MmaPolicy::emulated) << "those that are built for SM90";
+    EXPECT_FALSE(choice->emulates_mma);
+  }
+  EXPECT_TRUE(choose_kernels(gpu(9, 0), {Precision::w4a4, Arch::sm_120, true}).value().emulates_mma);
 }
 
 }  // namespace

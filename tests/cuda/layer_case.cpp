@@ -154,9 +154,9 @@ LayerOutcome compare(const LayerCase& test, const std::vector<float>& y, const s
 }  // namespace
 
 std::vector<LayerCase> shape_cases() {
-  const auto with = [](std::string name, auto&& change) {
+  const auto with = [](const std::string& name, auto&& change) {
     LayerCase test;
-    test.name = std::move(name);
+    test.name = name;
     change(test);
     return test;
   };
@@ -181,7 +181,7 @@ std::vector<LayerCase> shape_cases() {
       with("hundreds of rows an expert", sizes(128, 64, 8, 4, 700)),
       with("more slots than one block sorts", sizes(64, 32, 16, 6, 3000)),
   };
-  const auto add = [&](std::string name, auto&& change) { cases.push_back(with(std::move(name), change)); };
+  const auto add = [&](const std::string& name, auto&& change) { cases.push_back(with(name, change)); };
   add("relu2", [](LayerCase& t) { t.activation = {ActivationKind::relu2, 0.0F}; });
   add("relu2, odd sizes", [](LayerCase& t) {
     t.activation = {ActivationKind::relu2, 0.0F};
@@ -220,8 +220,13 @@ std::vector<LayerCase> shape_cases() {
   return cases;
 }
 
-std::vector<LayerCase> emulated_cases() {
+std::vector<LayerCase> sm120_cases() {
   std::vector<LayerCase> cases;
+  for (LayerCase test : shape_cases()) {
+    test.name += ", w4a16";
+    test.kernels = {Precision::w4a16, Arch::sm_120};
+    cases.push_back(std::move(test));
+  }
   for (const bool static_scales : {true, false}) {
     for (LayerCase test : shape_cases()) {
       test.name += static_scales ? ", input scales" : ", rows' own scales";

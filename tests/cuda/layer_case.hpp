@@ -40,8 +40,8 @@ struct LayerOutcome {
   std::string where;
 };
 
-/// The hazards on SM120's kernels with the MMA emulated: with input scales, without, and w4a4 alone.
-std::vector<LayerCase> emulated_cases();
+/// The hazards on SM120's kernels: in w4a16, and in w4a4 with the MMA emulated, with input scales and without.
+std::vector<LayerCase> sm120_cases();
 
 CudaLayer make_layer(const LayerCase& test);
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cuda/sm120/grouped_gemm.hpp"
 #include "cuda/sm90/grouped_gemm.hpp"
 
 namespace tilewright::cuda {
@@ -24,6 +25,25 @@ TEST(LayerSchedules, AreBuiltForEveryTokenCount) {
       EXPECT_EQ(schedules.gemm1.epilogue, shape.gated ? Epilogue::gated_bf16 : Epilogue::act_bf16);
       EXPECT_EQ(schedules.gemm2.epilogue, Epilogue::finalize);
       EXPECT_EQ(schedules.gemm2.token_load, TokenLoad::tile_order) << "GEMM1 leaves its output so";
+    }
+  }
+}
+
+TEST(LayerSchedules, AreBuiltForSm120InBothPrecisions) {
+  for (const LayerShape& shape : {LayerShape{32, 256, 8, 7168, 2048, true}, LayerShape{16, 512, 22, 1024, 2688, false},
+                                  LayerShape{1, 1, 1, 16, 16, true}}) {
+    for (const Precision precision : {Precision::w4a16, Precision::w4a4}) {
+      const auto ladder = ScheduleLadder::plan(h200(), shape, {Arch::sm_120, precision, false});
+      ASSERT_TRUE(ladder) << ladder.error().message();
+      for (const int tokens : {1, 8, 64, 500, 8192}) {
+        const LayerSchedules schedules = ladder->at(tokens);
+        for (const Schedule& s : {schedules.gemm1, schedules.gemm2}) {
+          EXPECT_EQ(s.precision, precision);
+          EXPECT_TRUE(sm120::find_gemm(s, sm120::MmaPolicy::native)) << describe(s);
+          EXPECT_TRUE(sm120::find_gemm(s, sm120::MmaPolicy::emulated)) << describe(s);
+        }
+        EXPECT_EQ(stores_nvfp4(schedules.gemm1.epilogue), precision == Precision::w4a4);
+      }
     }
   }
 }

@@ -12,10 +12,10 @@
 namespace tilewright {
 namespace {
 
-/// Machine code in the object of one tile, native or emulated; the test fails where there is none.
-std::vector<CodeImage> images_of(std::size_t tile, const std::string& policy = "native") {
-  const std::string path =
-      std::string(TILEWRIGHT_PTXAS_REPORTS) + "/sm120_" + policy + "_" + std::to_string(tile) + ".o";
+/// Machine code in the object of one tile; the test fails where there is none. `kind`: native and emulated are w4a4's,
+/// w4a16 is for SM12x and SM90 at once.
+std::vector<CodeImage> images_of(std::size_t tile, const std::string& kind = "native") {
+  const std::string path = std::string(TILEWRIGHT_PTXAS_REPORTS) + "/sm120_" + kind + "_" + std::to_string(tile) + ".o";
   auto report = read_binary(path);
   if (!report) {
     ADD_FAILURE() << report.error().message();
@@ -28,11 +28,12 @@ std::vector<CodeImage> images_of(std::size_t tile, const std::string& policy = "
   return images;
 }
 
-/// MMAs of a warp for one k-block: 16 x 8 x 64 each. The loop over k-blocks is not unrolled, all within one is.
-int mmas_of(const Sm120Tile& tile, Consumers consumers) {
+/// MMAs of a warp for one k-block: 16 x 8 x 64 each, 16 x 8 x 16 with w4a16. The loop over k-blocks is not unrolled,
+/// all within one is.
+int mmas_of(const Sm120Tile& tile, Consumers consumers, int mma_k = 64) {
   const Schedule s = sm120_schedule(tile, consumers, 2, SplitKind::none, Epilogue::bf16);
   const int warps = s.roles.consumer_warps / (consumers == Consumers::pingpong ? 2 : 1);
-  return tile.m / 16 * (tile.n / 8) * (tile.k / 64) / warps;
+  return tile.m / 16 * (tile.n / 8) * (tile.k / mma_k) / warps;
 }
 
 TEST(NativeCode, HasTheBlockScaledMmasThatEachTileNeedsAndNoSpill) {
@@ -60,6 +61,44 @@ TEST(NativeCode, HasTheBlockScaledMmasThatEachTileNeedsAndNoSpill) {
       EXPECT_EQ(mmas, expected) << tile.m << 'x' << tile.n << 'x' << tile.k;
     }
   }
+}
+
+/// MMAs of each w4a16 kernel of a tile in its code, fewest first. With 128 sums the two steps of 64 k are a loop.
+std::vector<int> bf16_mmas_of(const Sm120Tile& tile) {
+  std::vector<int> mmas;
+  for (const Epilogue ending : kSm120Bf16Endings) {
+    for (const Consumers consumers : {Consumers::cooperative, Consumers::pingpong}) {
+      if (!sm120_builds(tile, consumers, ending, Precision::w4a16)) continue;
+      const Schedule s = sm120_schedule(tile, consumers, 2, SplitKind::none, ending, Precision::w4a16);
+      mmas.push_back(mmas_of(tile, consumers, 16) / (accumulators(s) >= 128 ? 2 : 1));
+    }
+  }
+  std::sort(mmas.begin(), mmas.end());
+  return mmas;
+}
+
+TEST(NativeCode, HasTheBf16MmasThatEachTileOfW4a16NeedsOnBothGpusAndNoSpill) {
+  std::size_t targets = 0;
+  for (std::size_t t = 0; t < kSm120Tiles.size(); ++t) {
+    const Sm120Tile& tile = kSm120Tiles[t];
+    const std::vector<int> expected = bf16_mmas_of(tile);
+    for (const CodeImage& image : images_of(t, "w4a16")) {
+      targets += image.kernels.empty() ? 0 : 1;
+      std::vector<int> mmas;
+      for (const KernelInfo& kernel : image.kernels) {
+        mmas.push_back(kernel.half_mma.value_or(-1));
+        EXPECT_EQ(kernel.local_memory_loads, 0) << kernel.symbol;
+        EXPECT_EQ(kernel.local_memory_stores, 0) << kernel.symbol;
+        EXPECT_EQ(kernel.static_shared_bytes, 0) << kernel.symbol;
+        EXPECT_LE(kernel.registers.value_or(999), 168) << kernel.symbol;
+        EXPECT_GE(kernel.griddep_wait, 2) << kernel.symbol;
+        EXPECT_EQ(kernel.griddep_launch, 1) << kernel.symbol;
+      }
+      std::sort(mmas.begin(), mmas.end());
+      EXPECT_EQ(mmas, expected) << tile.m << 'x' << tile.n << 'x' << tile.k << " for sm_" << image.target.number;
+    }
+  }
+  EXPECT_GE(targets, 2U * 8U) << "eight tiles, for SM12x and SM90";
 }
 
 // 64 sums and more a thread need registers that the loading warps give up: by 'setmaxnreg' in both branches.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -31,7 +32,7 @@ struct Sum {
 class Problem {
  public:
   Problem(const Schedule& schedule, const Sm120Case& test)
-      : epilogue_(schedule.epilogue), test_(test), random_(test.seed) {
+      : epilogue_(schedule.epilogue), wide_(schedule.precision == Precision::w4a16), test_(test), random_(test.seed) {
     const bool joined = gated(epilogue_);
     std::vector<float> row_scales;
     std::vector<std::uint8_t> packed;
@@ -50,7 +51,7 @@ class Problem {
       for (int r = 0; r < count; ++r) places_.push_back({static_cast<int>(ranges_.size()) - 1, grouped_ + r});
       grouped_ = (grouped_ + count + 7) / 8 * 8;
     }
-    x_ = random_matrix(std::max(grouped_, 8), test.k, random_);
+    draw_tokens(std::max(grouped_, 8));
     std::vector<std::int32_t> shuffled(places_.size());
     std::iota(shuffled.begin(), shuffled.end(), 0);
     std::shuffle(shuffled.begin(), shuffled.end(), random_);
@@ -62,7 +63,7 @@ class Problem {
     }
     device_.emplace_back(packed);
     device_.emplace_back(row_scales);
-    device_.emplace_back(tokens());
+    device_.emplace_back(wide_ ? bf16_tokens() : nvfp4_tokens());
     device_.emplace_back(x_scales_);
     device_.emplace_back(dests_);
     device_.emplace_back(weights_);
@@ -73,8 +74,9 @@ class Problem {
   [[nodiscard]] int channels() const { return gated(epilogue_) ? test_.n / 2 : test_.n; }
   [[nodiscard]] int rows() const { return static_cast<int>(places_.size()); }
   [[nodiscard]] std::size_t y_bytes() const {
-    return stores_nvfp4(epilogue_) ? static_cast<std::size_t>(sm120::token_bytes(grouped_, channels()))
-                                   : places_.size() * static_cast<std::size_t>(channels()) * 2;
+    if (stores_nvfp4(epilogue_)) return static_cast<std::size_t>(sm120::token_bytes(grouped_, channels()));
+    if (arranges()) return static_cast<std::size_t>(sm120::bf16_token_bytes(grouped_, channels()));
+    return places_.size() * static_cast<std::size_t>(channels()) * 2;
   }
 
   [[nodiscard]] sm120::GemmParams params() const {
@@ -83,7 +85,7 @@ class Problem {
     p.expert_stride = stride_;
     p.row_scales = device_[1].as<float>();
     p.x = device_[2].as<std::uint8_t>();
-    p.x_scales = device_[3].as<float>();
+    p.x_scales = wide_ ? nullptr : device_[3].as<float>();
     p.row_dest = device_[4].as<std::int32_t>();
     p.row_weights = device_[5].as<float>();
     p.row_ranges = device_[6].as<RowRange>();
@@ -117,12 +119,13 @@ class Problem {
   void check_rows(Sm120Outcome& outcome) const {
     const auto* y = reinterpret_cast<const std::uint16_t*>(outcome.y.data());
     outcome.unwritten = static_cast<std::size_t>(std::count(y, y + outcome.y.size() / 2, 0xFFFF));
+    if (arranges()) outcome.dirty_padding = dirty_values(y);
     std::mt19937 random(test_.seed + 1);
     for (int i = 0; i < kSamples && rows() > 0; ++i) {
       const int row = i < rows() ? i : static_cast<int>(random() % static_cast<unsigned>(rows()));
       const int channel = static_cast<int>(random() % static_cast<unsigned>(channels()));
       const Sum sum = expected(row, channel);
-      const double got = bf16(y[static_cast<std::size_t>(dests_[places_[row].grouped]) * channels() + channel]);
+      const double got = bf16(y[value_of(places_[row].grouped, channel)]);
       double error =
           std::abs(got - sum.value) / (std::abs(sum.value) * (1.0 / 256.0 + (gated(epilogue_) ? 1e-5 : 0.0)) +
                                        accumulation() * sum.magnitude + 1e-30);
@@ -150,14 +153,37 @@ class Problem {
     int grouped;
   };
 
+  /// Activations of w4a16 go on to GEMM2 in tile order.
+  [[nodiscard]] bool arranges() const { return wide_ && (gated(epilogue_) || activates(epilogue_)); }
+
+  /// Where a value of bf16 output is.
+  [[nodiscard]] std::size_t value_of(int grouped, int channel) const {
+    if (arranges()) return static_cast<std::size_t>(sm120::bf16_value_place(grouped, channel, grouped_)) / 2;
+    return static_cast<std::size_t>(dests_[static_cast<std::size_t>(grouped)]) * channels() + channel;
+  }
+
+  void draw_tokens(int rows) {
+    if (!wide_) {
+      x_ = random_matrix(rows, test_.k, random_);
+      return;
+    }
+    std::normal_distribution<float> normal;
+    x_bf16_.resize(static_cast<std::size_t>(rows) * test_.k);
+    for (auto& value : x_bf16_) {
+      value = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(normal(random_)) >> 16U);
+    }
+  }
+
   /// As in gemm_case.cpp, with fp16 MMAs of k16 whose truncation is that of the wgmmas there.
   [[nodiscard]] double accumulation() const { return 0x1p-23 * (2.5 + std::sqrt(test_.k) / 16.0); }
 
   [[nodiscard]] Sum dot(const Matrix& m, int n, int grouped) const {
     Sum sum;
-    const double scale = static_cast<double>(m.view.global_scale) * static_cast<double>(x_scales_[grouped]);
+    const double x_scale = wide_ ? 1.0 : static_cast<double>(x_scales_[grouped]);
+    const double scale = static_cast<double>(m.view.global_scale) * x_scale;
     for (int k = 0; k < test_.k; ++k) {
-      const double term = element(m, n, k) * element(x_, grouped, k) * scale;
+      const double x = wide_ ? bf16(x_bf16_[static_cast<std::size_t>(grouped) * test_.k + k]) : element(x_, grouped, k);
+      const double term = element(m, n, k) * x * scale;
       sum.value += term;
       sum.magnitude += std::abs(term);
     }
@@ -165,7 +191,7 @@ class Problem {
   }
 
   /// x in tile order; rows between experts and K past its end are zeros.
-  [[nodiscard]] std::vector<std::uint8_t> tokens() const {
+  [[nodiscard]] std::vector<std::uint8_t> nvfp4_tokens() const {
     std::vector<std::uint8_t> tiles(static_cast<std::size_t>(sm120::token_bytes(grouped_, test_.k)), 0);
     for (const Place& place : places_) {
       const std::size_t row = static_cast<std::size_t>(place.grouped);
@@ -175,6 +201,20 @@ class Problem {
         std::memcpy(tiles.data() + at.codes_low, codes, 4);
         std::memcpy(tiles.data() + at.codes_high, codes + 4, 4);
         tiles[static_cast<std::size_t>(at.scale)] = x_.scales[row * test_.k / kBlock + b] & 0x7FU;
+      }
+    }
+    return tiles;
+  }
+
+  /// The same in bf16, but for rows between experts, which may hold anything: NaN here.
+  [[nodiscard]] std::vector<std::uint8_t> bf16_tokens() const {
+    std::vector<std::uint8_t> tiles(static_cast<std::size_t>(sm120::bf16_token_bytes(grouped_, test_.k)), 0xFF);
+    const auto padded = static_cast<int>(sm120::slabs_of(test_.k)) * sm120::kSlabK;
+    for (const Place& place : places_) {
+      for (int k = 0; k < padded; ++k) {
+        const std::size_t from = static_cast<std::size_t>(place.grouped) * test_.k + k;
+        const std::uint16_t value = k < test_.k ? x_bf16_[from] : std::uint16_t{0};
+        std::memcpy(tiles.data() + sm120::bf16_value_place(place.grouped, k, grouped_), &value, sizeof(value));
       }
     }
     return tiles;
@@ -215,6 +255,20 @@ class Problem {
     }
   }
 
+  /// Values of bf16 output in tile order that belong to no row or no channel and are not zero.
+  [[nodiscard]] std::size_t dirty_values(const std::uint16_t* y) const {
+    std::vector<bool> used(static_cast<std::size_t>(grouped_), false);
+    for (const Place& place : places_) used[place.grouped] = true;
+    const auto padded = static_cast<int>(sm120::slabs_of(channels())) * sm120::kSlabK;
+    std::size_t dirty = 0;
+    for (int row = 0; row < grouped_; ++row) {
+      for (int channel = used[row] ? channels() : 0; channel < padded; ++channel) {
+        dirty += y[value_of(row, channel)] != 0 ? 1 : 0;
+      }
+    }
+    return dirty;
+  }
+
   [[nodiscard]] std::size_t dirty_padding(const std::vector<std::uint8_t>& y) const {
     std::vector<bool> used(static_cast<std::size_t>(grouped_), false);
     for (const Place& place : places_) used[place.grouped] = true;
@@ -235,11 +289,13 @@ class Problem {
   }
 
   Epilogue epilogue_;
+  bool wide_;  ///< tokens in bf16
   Sm120Case test_;
   std::mt19937 random_;
   std::vector<Matrix> lower_;
   std::vector<Matrix> upper_;
   Matrix x_;
+  std::vector<std::uint16_t> x_bf16_;  ///< [grouped rows][K]
   std::int64_t stride_ = 0;
   int grouped_ = 0;
   std::vector<RowRange> ranges_;
@@ -270,9 +326,9 @@ Sm120Outcome run_case(const sm120::BuiltGemm& gemm, const Schedule& schedule, co
     const Status status = sm120::launch_gemm(gemm, schedule, params, problem.rows(), blocks, false, nullptr);
     if (!status) throw std::runtime_error(status.error().message());
     require(cudaDeviceSynchronize());
-    auto bytes = y.read<std::uint8_t>(problem.y_bytes());
-    if (i == 0) outcome.y = std::move(bytes);
-    if (i > 0 && bytes != outcome.y) outcome.worst = std::numeric_limits<double>::infinity();
+    const auto bytes = y.read<std::uint8_t>(problem.y_bytes());
+    if (i == 0) outcome.y = bytes;
+    if (bytes != outcome.y) outcome.worst = std::numeric_limits<double>::infinity();
   }
   const auto left = flags.read<unsigned>(static_cast<std::size_t>(flag_bytes(schedule, blocks) / 4));
   outcome.flags_clear = std::all_of(left.begin(), left.end(), [](unsigned flag) { return flag == 0; });

@@ -1,4 +1,5 @@
-// One grouped GEMM of SM120's kernels on random NVFP4 operands, compared with exact sums in double.
+// One grouped GEMM of SM120's kernels on random NVFP4 weights and tokens in NVFP4 or bf16, compared with exact sums in
+// double.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +20,13 @@ struct Sm120Case {
 
 struct Sm120Outcome {
   std::vector<std::uint8_t> y;  ///< as the kernel left it, poisoned before the run
-  double worst = 0.0;           ///< bf16: largest error in units of what rounding explains
+  double worst = 0.0;           ///< values in bf16: largest error in units of what rounding explains
   std::string where;
-  std::size_t unwritten = 0;      ///< bf16: values that still hold the poison
+  std::size_t unwritten = 0;      ///< rows of bf16: values that still hold the poison
   std::size_t blocks = 0;         ///< NVFP4: blocks of 16 that were checked
   std::size_t other_blocks = 0;   ///< of those, how many have another scale or code than the reference's
   std::size_t wrong_blocks = 0;   ///< of those, how many are off by more than a rounding moved by the sums' order
-  std::size_t dirty_padding = 0;  ///< NVFP4: bytes of K's and the rows' padding that are not zero
+  std::size_t dirty_padding = 0;  ///< tile order: blocks of K's and the rows' padding that are not zero
   bool flags_clear = false;
 };
 

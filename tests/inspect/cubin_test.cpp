@@ -115,7 +115,8 @@ TEST(CubinKernel, TellsItsLaunchBoundsAndParameters) {
 TEST(CubinKernel, CountsInstructionsByOpcode) {
   Kernel kernel;
   kernel.code.clear();
-  for (const int opcode : {0x79c8, 0x79c8, 0x782e, 0x782d, 0x7983, 0x7387, 0x7987, 0x7984, 0x7984, 0x7984, 0x7918}) {
+  for (const int opcode :
+       {0x79c8, 0x79c8, 0x782e, 0x782d, 0x7983, 0x7387, 0x7987, 0x7984, 0x7984, 0x7984, 0x723c, 0x7918}) {
     const Bytes word = instruction(static_cast<std::uint16_t>(opcode));
     kernel.code.insert(kernel.code.end(), word.begin(), word.end());
   }
@@ -126,7 +127,8 @@ TEST(CubinKernel, CountsInstructionsByOpcode) {
   EXPECT_EQ(info.local_memory_loads, 1);
   EXPECT_EQ(info.local_memory_stores, 2);
   EXPECT_EQ(info.shared_memory_loads, 3);
-  EXPECT_EQ(info.code_bytes, 176);
+  EXPECT_EQ(info.half_mma, 1);
+  EXPECT_EQ(info.code_bytes, 192);
 }
 
 TEST(CubinKernel, AddsUpTheBytesOfThePlacesThatSpill) {

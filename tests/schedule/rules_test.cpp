@@ -109,9 +109,6 @@ TEST(Rules, SayWhichArchitecturesHaveNoKernels) {
     EXPECT_EQ(rejection->code, RejectionCode::no_kernels_for_arch);
     EXPECT_NE(rejection->message.find(to_string(d.arch)), std::string::npos);
   }
-  const Device d = device("gb10");
-  EXPECT_EQ(reject(d, grouped_gemm(1, 1, 128, 128, Precision::w4a16).value())->code,
-            RejectionCode::precision_not_built);
 }
 
 TEST(Rules, RefuseAKThatIsNotWholeBlocks) {

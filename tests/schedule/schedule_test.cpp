@@ -27,7 +27,7 @@ TEST(Schedule, RefusesWhatIsNoTile) {
 }
 
 TEST(Schedule, NamesEveryEnumeratorAndReadsItBack) {
-  for (const auto mma : {Mma::wgmma_rs_bf16, Mma::mma_mxf4nvf4, Mma::cpu_stream, Mma::cpu_panel}) {
+  for (const auto mma : {Mma::wgmma_rs_bf16, Mma::mma_mxf4nvf4, Mma::mma_bf16, Mma::cpu_stream, Mma::cpu_panel}) {
     EXPECT_EQ(parse_mma(to_string(mma)).value(), mma);
   }
   for (const auto epilogue : {Epilogue::bf16, Epilogue::finalize, Epilogue::act_bf16, Epilogue::act_nvfp4,

@@ -62,6 +62,17 @@ TEST(SharedMemory, PadsAStageWhoseTokensEndInsideALine) {
   EXPECT_EQ(shared_memory(sm120(128, 8, 256, 2, Epilogue::bf16)).find(Buffer::stage_padding).bytes, 0);
 }
 
+TEST(SharedMemory, OfAnSm120TileWithBf16TokensHasThemBehindTheWeights) {
+  Schedule s = sm120(128, 16, 128, 3, Epilogue::bf16);
+  s.precision = Precision::w4a16;
+  s.mma = Mma::mma_bf16;
+  const SharedMemoryPlan plan = shared_memory(s);
+  EXPECT_EQ(plan.find(Buffer::tokens).offset, 8192 + 1024);
+  EXPECT_EQ(plan.find(Buffer::tokens).bytes, 3 * 16 * 128 * 2);
+  EXPECT_EQ(plan.stage_bytes, 8192 + 1024 + 4096);
+  EXPECT_EQ(plan.find(Buffer::token_codes).bytes, 0);
+}
+
 TEST(SharedMemory, OfAnSm90TileKeepsTheTokensAtTheSwizzleAtom) {
   const SharedMemoryPlan plan = shared_memory(sm90(128, 256, 64, 4, Epilogue::gated_bf16));
   EXPECT_EQ(plan.find(Buffer::tokens).offset, 0);
@@ -128,11 +139,13 @@ TEST(SharedMemory, BuffersOfEveryCandidateTouchAlignAndSumToTheTotal) {
   EXPECT_TRUE(rc::check("layout of a random candidate", [] {
     const auto name = *rc::gen::element<std::string>("h200", "rtx-pro-6000-server", "gb10", "cpu");
     const Device device = name == "cpu" ? schedule_tests::cpu() : schedule_tests::device(name);
-    const bool fp4 = default_precision(device.arch) == Precision::w4a4;
+    const bool either = kernel_arch(device.arch) == Arch::sm_120;
+    const Precision precision = either ? *rc::gen::element(Precision::w4a4, Precision::w4a16) : Precision::w4a16;
+    const bool fp4 = precision == Precision::w4a4;
     const auto epilogue =
         *rc::gen::element(Epilogue::bf16, Epilogue::finalize, fp4 ? Epilogue::act_nvfp4 : Epilogue::act_bf16,
                           fp4 ? Epilogue::gated_nvfp4 : Epilogue::gated_bf16);
-    auto problem = grouped_gemm(4, 16, 1024, 1024, default_precision(device.arch), epilogue);
+    auto problem = grouped_gemm(4, 16, 1024, 1024, precision, epilogue);
     RC_ASSERT(problem.has_value());
     const auto all = candidates(device, *problem);
     check_layout(all[*rc::gen::inRange<std::size_t>(0, all.size())]);

@@ -14,10 +14,10 @@ void declare_backend_options(CLI::App& command, BackendOptions& options, const s
       command.add_option("--backend", options.backend, backend_does + ": cpu (default) or cuda")->option_text("NAME"));
   in_group(command
                .add_option("--arch", options.arch,
-                           "On a GPU, whose kernels: sm_90 (w4a16) or sm_120 (w4a4); default: the GPU's own")
+                           "On a GPU, whose kernels: sm_90 (w4a16) or sm_120 (w4a4, w4a16); default: the GPU's own")
                ->option_text("ARCH"));
   in_group(command.add_flag("--emulate-mma", options.emulate_mma,
-                            "With --arch sm_120 on an SM90 GPU: emulate the FP4 MMA that it lacks"));
+                            "With --arch sm_120 on an SM90 GPU: emulate the FP4 MMA that it lacks (w4a4)"));
 }
 
 Result<MoeLayerOptions> layer_options(const BackendOptions& options) {

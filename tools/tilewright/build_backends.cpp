@@ -29,7 +29,7 @@ std::string sm12x_words() {
   const char* here = "; not here";
   if (emulated) here = "; run here with --arch sm_120 --emulate-mma";
   if (native) here = "; run here";
-  return std::string("w4a4; executed on an H200 with the MMA emulated, never on SM12x") + here;
+  return std::string("w4a4, w4a16; executed on an H200, w4a4 with its MMA emulated, never on SM12x") + here;
 }
 
 }  // namespace tilewright::cli

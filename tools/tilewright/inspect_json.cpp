@@ -81,6 +81,7 @@ Json resources_json(const KernelInfo& kernel) {
           {"local_memory_loads", or_null(kernel.local_memory_loads)},
           {"local_memory_stores", or_null(kernel.local_memory_stores)},
           {"shared_memory_loads", or_null(kernel.shared_memory_loads)},
+          {"half_mma", or_null(kernel.half_mma)},
           {"fp4_mma", or_null(kernel.fp4_mma)}};
 }
 

@@ -103,7 +103,10 @@ Result<RunAnswer> run_all(const RunOptions& options, const MoeLayerOptions& how,
                       MoeLayer::create(layer.weights, layer.facts.activation, layer.facts.routing, answer.how));
     answer.pack_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     answer.packed_bytes = packed.packed_bytes();
-    if (const CudaLayer* on_gpu = packed.cuda()) answer.how.arch = on_gpu->info().arch;
+    if (const CudaLayer* on_gpu = packed.cuda()) {
+      answer.how.arch = on_gpu->info().arch;
+      answer.how.emulate_mma = on_gpu->info().emulated_mma;
+    }
     TILEWRIGHT_ASSIGN(const Timer time, how.backend == Backend::cuda ? cuda_timer(options, layer, packed, answer)
                                                                      : cpu_timer(options, layer, packed, answer));
     for (const int count : tokens) {

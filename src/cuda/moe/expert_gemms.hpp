@@ -67,4 +67,8 @@ Result<std::unique_ptr<ExpertGemms>> make_sm90_experts(const ExpertWeights& weig
 Result<std::unique_ptr<ExpertGemms>> make_sm120_experts(const ExpertWeights& weights, const ExpertsSetup& setup,
                                                         sm120::MmaPolicy policy);
 
+/// w4a16 on SM120's kernels. Their MMA is SM90's own too: the policy only says which GPU this is.
+Result<std::unique_ptr<ExpertGemms>> make_sm120_w4a16_experts(const ExpertWeights& weights, const ExpertsSetup& setup,
+                                                              sm120::MmaPolicy policy);
+
 }  // namespace tilewright::cuda

@@ -25,14 +25,10 @@ Result<Arch> own_kernels(const GpuInfo& gpu) {
                 "run on an H100, an H200 or an SM12x, or on the CPU backend");
 }
 
-Status check_precision(Arch kernels, Precision precision, bool on_sm90) {
+Status check_precision(Arch kernels, Precision precision) {
   if (kernels == Arch::sm_90 && precision != Precision::w4a16) {
     return refuse(fmt::format("{} on SM90's kernels: SM90 has no FP4 tensor cores", to_string(precision)),
                   "take w4a16, or give arch sm_120 with the MMA emulated (--arch sm_120 --emulate-mma)");
-  }
-  if (kernels == Arch::sm_120 && precision != Precision::w4a4) {
-    return refuse(fmt::format("{} on SM120's kernels, which take w4a4", to_string(precision)),
-                  on_sm90 ? "take w4a4, or SM90's kernels" : "take w4a4, or the CPU backend");
   }
   return {};
 }
@@ -45,21 +41,23 @@ Result<KernelChoice> choose_kernels(const GpuInfo& gpu, const CudaLayerOptions& 
   if (kernels != Arch::sm_90 && kernels != Arch::sm_120) {
     return refuse(fmt::format("there are no kernels for {}", to_string(kernels)), "give sm_90 or sm_120");
   }
-  const bool emulates = kernels == Arch::sm_120 && own == Arch::sm_90;
   if (kernels == Arch::sm_90 && own != kernels) {
     return refuse(named(gpu) + "; SM90's kernels run on 9.0 alone", "leave the architecture out");
   }
+  // SM120's kernels on SM90. In w4a16 nothing of them is emulated, and to ask for it changes nothing.
+  const bool elsewhere = kernels == Arch::sm_120 && own == Arch::sm_90;
+  const bool emulates = elsewhere && options.precision == Precision::w4a4;
   if (emulates && !options.emulate_mma) {
     return refuse(named(gpu) + ", without the block-scaled MMA of SM120's kernels", kEmulate);
   }
-  if (!emulates && options.emulate_mma) {
+  if (!elsewhere && options.emulate_mma) {
     return fail(ErrorCode::invalid_argument,
                 fmt::format("the MMA emulated for {} kernels on compute capability {}.{}", to_string(kernels),
                             gpu.major, gpu.minor),
                 "emulate it for sm_120 kernels on an SM90 GPU alone");
   }
-  TILEWRIGHT_TRY(check_precision(kernels, options.precision, own == Arch::sm_90));
-  return KernelChoice{kernels, emulates ? sm120::MmaPolicy::emulated : sm120::MmaPolicy::native};
+  TILEWRIGHT_TRY(check_precision(kernels, options.precision));
+  return KernelChoice{kernels, elsewhere ? sm120::MmaPolicy::emulated : sm120::MmaPolicy::native, emulates};
 }
 
 }  // namespace tilewright::cuda

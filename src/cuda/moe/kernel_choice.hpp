@@ -12,6 +12,7 @@ namespace tilewright::cuda {
 struct KernelChoice {
   Arch arch = Arch::sm_90;  ///< sm_90 or sm_120
   sm120::MmaPolicy policy = sm120::MmaPolicy::native;
+  bool emulates_mma = false;  ///< of w4a4 alone: w4a16's MMA is both GPUs'
 };
 
 /// Errors as cuda_available, with the GPU's compute capability and what would run.

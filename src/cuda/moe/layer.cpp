@@ -78,6 +78,13 @@ Status check_batch(const cuda::LayerParts& parts, const CudaBatch& batch, const 
   return {};
 }
 
+Result<std::unique_ptr<cuda::ExpertGemms>> make_gemms(const ExpertWeights& weights, const cuda::ExpertsSetup& setup,
+                                                      const cuda::KernelChoice& choice, Precision precision) {
+  if (choice.arch == Arch::sm_90) return cuda::make_sm90_experts(weights, setup);
+  if (precision == Precision::w4a16) return cuda::make_sm120_w4a16_experts(weights, setup, choice.policy);
+  return cuda::make_sm120_experts(weights, setup, choice.policy);
+}
+
 /// Whether GEMM1's output waits for its rows' own input scales.
 bool requantizes_rows(const ExpertWeights& weights) { return !weights.experts.front().down.input_scale; }
 
@@ -115,14 +122,12 @@ Result<CudaLayer> CudaLayer::create(const ExpertWeights& weights, const Activati
   const cuda::KernelSet kernels{choice.arch, options.precision, requantizes_rows(weights)};
   TILEWRIGHT_ASSIGN(state->ladder, cuda::ScheduleLadder::plan(gpu, state->parts.shape, kernels));
   const cuda::ExpertsSetup setup{state->parts.shape, activation, gpu.sm_count};
-  TILEWRIGHT_ASSIGN(state->parts.gemms, choice.arch == Arch::sm_90
-                                            ? cuda::make_sm90_experts(weights, setup)
-                                            : cuda::make_sm120_experts(weights, setup, choice.policy));
+  TILEWRIGHT_ASSIGN(state->parts.gemms, make_gemms(weights, setup, choice, options.precision));
   state->info = {gpu.name,
                  gpu.sm_count,
                  choice.arch,
                  options.precision,
-                 choice.policy == cuda::sm120::MmaPolicy::emulated,
+                 choice.emulates_mma,
                  weights.hidden,
                  state->parts.gemms->packed_bytes()};
   return CudaLayer(std::move(state));

@@ -60,10 +60,10 @@ struct ArrangeParams {
 };
 cudaError_t enqueue_arrange(const ArrangeParams& params, cudaStream_t stream);
 
-/// Rows in bf16 to NVFP4 grouped rows in SM120's tile order, by the recipe of nvfp4.hpp and bit for bit what the CPU
-/// gets. Item i reads row i / items_per_row, times weights[i] and rounded to bf16 where there are weights, and goes to
-/// the grouped rows of the slots i * slots_per_item and on; the padding after each expert's rows becomes zeros.
-struct QuantizeParams {
+/// Rows in bf16 on their way to grouped rows in one of SM120's tile orders. Item i reads row i / items_per_row, times
+/// weights[i] and rounded to bf16 where there are weights, and goes to the grouped rows of the slots i * slots_per_item
+/// and on; the padding after each expert's rows, and K up to the end of a slab, becomes zeros.
+struct RowItems {
   const void* x = nullptr;  ///< [rows, columns] bf16
   int columns = 0;          ///< a multiple of 16
   int items = 0;
@@ -74,9 +74,17 @@ struct QuantizeParams {
   const RowRange* ranges = nullptr;         ///< [experts]
   int experts = 0;
   std::int64_t group_rows = 0;
+  void* tiles = nullptr;
+};
+
+/// In bf16: `tiles` are sm120::bf16_token_bytes(group_rows, columns).
+cudaError_t enqueue_arrange_fragments(const RowItems& items, cudaStream_t stream);
+
+/// To NVFP4, by the recipe of nvfp4.hpp and bit for bit what the CPU gets: `tiles` are sm120::token_bytes(group_rows,
+/// columns).
+struct QuantizeParams : RowItems {
   float quant_multiplier = 0.0F;  ///< S of every row; 0: of each row by its largest magnitude
   float* input_scales = nullptr;  ///< [group_rows] of rows that have their own: the reciprocals of their S
-  void* tiles = nullptr;          ///< sm120::token_bytes(group_rows, columns)
 };
 cudaError_t enqueue_quantize(const QuantizeParams& params, cudaStream_t stream);
 

@@ -3,12 +3,10 @@
 // Four threads share a row's slab of 128 k, as four lanes share it in a token fragment (sm120/fragment_order.hpp):
 // thread t has k 8t .. 8t+7 of each 32. Two neighbours have a block of 16, and tell each other their largest magnitude.
 // A thread's codes are then 16 bytes that lie together, a row's 64, and a row's eight scales two words.
-#include <cuda_bf16.h>
-
 #include <cstdint>
 
 #include "cuda/launch.cuh"
-#include "cuda/moe/moe_kernels.hpp"
+#include "cuda/moe/row_items.cuh"
 #include "cuda/ptx/grid_control.cuh"
 #include "cuda/sm120/fragment_order.hpp"
 #include "cuda/sm120/quantize.cuh"
@@ -25,7 +23,6 @@ constexpr unsigned kAll = 0xFFFFFFFFU;
 constexpr int kThreads = 128;
 constexpr int kSlabThreads = 4;
 constexpr int kSlabsAtOnce = kThreads / kSlabThreads;
-constexpr int kChunk = 8;  // bf16 values of 16 bytes
 constexpr int kChunks = kSlabK / kChunk / kSlabThreads;
 
 /// A thread's part of a row's slab as NVFP4: codes of its four chunks, and scales of the whole slab.
@@ -36,20 +33,13 @@ struct QuantizedPart {
 
 __device__ int slabs_of_row(const QuantizeParams& p) { return (p.columns + kSlabK - 1) / kSlabK; }
 
-/// Eight values of a row from column `column` on, scaled; zeros past its end.
-__device__ void load_chunk(const QuantizeParams& p, int item, int column, float weight, float (&x)[kChunk]) {
-  uint4 words{};
-  if (column < p.columns) {
-    const auto* row = static_cast<const __nv_bfloat16*>(p.x) + std::int64_t{item / p.items_per_row} * p.columns;
-    words = *reinterpret_cast<const uint4*>(row + column);
-  }
+/// Eight values of an item from column `column` on.
+__device__ void load_values(const QuantizeParams& p, int item, int column, float weight, float (&x)[kChunk]) {
+  const uint4 words = load_chunk(p, item, column, weight);
   const auto* pairs = reinterpret_cast<const __nv_bfloat162*>(&words);
 #pragma unroll
   for (int i = 0; i < kChunk / 2; ++i) {
-    float2 pair = __bfloat1622float2(pairs[i]);
-    if (p.weights != nullptr) {
-      pair = __bfloat1622float2(__floats2bfloat162_rn(__fmul_rn(pair.x, weight), __fmul_rn(pair.y, weight)));
-    }
+    const float2 pair = __bfloat1622float2(pairs[i]);
     x[2 * i] = pair.x;
     x[2 * i + 1] = pair.y;
   }
@@ -75,7 +65,7 @@ __device__ float row_scale(const QuantizeParams& p, int item, float weight) {
   float largest = 0.0F;
   for (int column = static_cast<int>(threadIdx.x) * kChunk; column < p.columns; column += kThreads * kChunk) {
     float x[kChunk];
-    load_chunk(p, item, column, weight, x);
+    load_values(p, item, column, weight, x);
     largest = fmaxf(largest, sm120::largest_magnitude(x));
   }
   const float scale = __fdiv_rn(block_largest(largest), kNvfp4Max);
@@ -90,7 +80,7 @@ __device__ QuantizedPart quantize_part(const QuantizeParams& p, int item, int sl
 #pragma unroll
   for (int i = 0; i < kChunks; ++i) {
     float x[kChunk];
-    load_chunk(p, item, slab * kSlabK + i * 32 + t * kChunk, weight, x);
+    load_values(p, item, slab * kSlabK + i * 32 + t * kChunk, weight, x);
     const float mine = sm120::largest_magnitude(x);
     const float largest = fmaxf(mine, __shfl_xor_sync(kAll, mine, 1));
     const sm120::DeviceBlockScale scale = sm120::scale_block(largest, quant_multiplier);
@@ -118,11 +108,9 @@ __device__ void store_part(const QuantizeParams& p, std::int64_t row, int slab, 
 }
 
 __device__ void quantize_item(const QuantizeParams& p, int item, int slab) {
-  const float weight = p.weights == nullptr ? 1.0F : p.weights[item];
   const std::int32_t* rows = p.slot_rows + std::int64_t{item} * p.slots_per_item;
-  bool wanted = false;
-  for (int slot = 0; slot < p.slots_per_item; ++slot) wanted |= rows[slot] >= 0;
-  if (!wanted) return;  // and nothing may have written its row
+  if (!is_wanted(p, rows)) return;  // and nothing may have written its row
+  const float weight = weight_of(p, item);
   const bool fixed = p.quant_multiplier != 0.0F;
   const float scale = fixed ? 0.0F : row_scale(p, item, weight);
   const QuantizedPart part = quantize_part(p, item, slab, weight, fixed ? p.quant_multiplier : __frcp_rn(scale));
@@ -135,9 +123,8 @@ __device__ void quantize_item(const QuantizeParams& p, int item, int slab) {
 
 __device__ void clear_padding(const QuantizeParams& p, int expert, int slab) {
   const RowRange range = p.ranges[expert];
-  const int end = (range.rows + kRowGroup - 1) / kRowGroup * kRowGroup;
   if (slab >= slabs_of_row(p)) return;
-  for (int row = range.rows; row < end; ++row) store_part(p, range.begin + row, slab, QuantizedPart{});
+  for (int row = range.rows; row < padded_rows(range); ++row) store_part(p, range.begin + row, slab, QuantizedPart{});
 }
 
 __global__ void __launch_bounds__(kThreads) quantize_rows(QuantizeParams p) {

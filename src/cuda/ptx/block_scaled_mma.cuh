@@ -1,4 +1,4 @@
-// mma.sync: the block-scaled FP4 MMA of SM120 and SM121, and the fp16 MMA that every GPU from SM80 on has.
+// mma.sync: the block-scaled FP4 MMA of SM120 and SM121, and the fp16 and bf16 MMAs that every GPU from SM80 on has.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,16 @@ __device__ __forceinline__ void mma_f16(float (&sums)[4], std::uint32_t a0, std:
                                         std::uint32_t a3, std::uint32_t b0, std::uint32_t b1) {
   asm volatile(
       "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+/// The same in bf16.
+__device__ __forceinline__ void mma_bf16(float (&sums)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2,
+                                         std::uint32_t a3, std::uint32_t b0, std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
       "{%0, %1, %2, %3};"
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));

@@ -1,4 +1,4 @@
-// The MMA as a policy of the kernel: what a warp does with one fragment of weights and one of tokens.
+// The MMA of w4a4 as a policy of the kernel: what a warp does with one fragment of weights and one of tokens.
 //
 //   NativeMma     the instruction of SM120 and SM121
 //   EmulatedMma   the same registers and scale lanes on any GPU from SM80 on: every lane decodes its codes to fp16 with

@@ -2,7 +2,7 @@
 //
 // A thread has gate (rows g) and up (rows g + 8) of the same channel, or two plain channels. Up to 32 tokens at a time,
 // the same number of each warp column, are transposed through the staging buffer in bf16. From there they leave as
-// 16-byte stores, or a thread quantizes 16 channels of a token to NVFP4.
+// 16-byte stores, by rows or in tile order, or a thread quantizes 16 channels of a token to NVFP4.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "cuda/ptx/barrier.cuh"
 #include "cuda/ptx/grid_control.cuh"
 #include "cuda/ptx/matrix_store.cuh"
+#include "cuda/sm120/bf16_tokens.cuh"
 #include "cuda/sm120/gemm_shape.cuh"
 #include "cuda/sm120/mainloop.cuh"
 #include "cuda/sm120/quantize.cuh"
@@ -98,8 +99,10 @@ class TileEpilogue {
       if (round * kRoundTokens >= rows) break;
       stage(tile, round, lower, upper, sums);
       sync();
-      if constexpr (Shape::kTileOrderOut) {
+      if constexpr (stores_nvfp4(S.epilogue)) {
         quantize(tile, round, rows);
+      } else if constexpr (Shape::kTileOrderOut) {
+        arrange(tile, round, rows);
       } else {
         copy(tile, round, rows);
       }
@@ -224,6 +227,27 @@ class TileEpilogue {
       }
       store_block(static_cast<std::uint8_t*>(params_.y),
                   token_place(tile.row_begin + token, channel / kBlock, params_.group_rows), block);
+    }
+  }
+
+  /// The same in bf16: a thread has 8 channels of a token, and the 8 that are 32 higher.
+  __device__ __forceinline__ void arrange(const TileSlot& tile, int round, int rows) const {
+    constexpr int kChunks = Shape::kChannels / (2 * kChunkK);
+    const int channels = Shape::channels(params_);
+    const int end = (channels + kSlabK - 1) / kSlabK * kSlabK;
+#pragma unroll 1
+    for (int item = thread_; item < Shape::kStagedTokens * kChunks; item += Shape::kGroupThreads) {
+      const int staged = item / kChunks;
+      const int low = item % kChunks / 4 * kStepK + item % 4 * kChunkK;  // of the tile's channels
+      const int token = token_of(round, staged);
+      const int channel = tile.tile_m * Shape::kChannels + low;
+      if (token >= rows || channel >= end) continue;
+      uint4 halves[2] = {make_uint4(0, 0, 0, 0), make_uint4(0, 0, 0, 0)};
+      if (token < tile.rows && channel < channels) halves[0] = staged_words(staged, low);
+      if (token < tile.rows && channel + kStepK / 2 < channels) halves[1] = staged_words(staged, low + kStepK / 2);
+      const std::int64_t place =
+          bf16_token_place(tile.row_begin + token, channel / kStepK, item % 4, params_.group_rows);
+      store_chunks(static_cast<std::uint8_t*>(params_.y), place, halves[0], halves[1]);
     }
   }
 

@@ -1,4 +1,4 @@
-// The SM120 backend's order of NVFP4 operands: what a lane feeds to one block-scaled MMA lies together.
+// The SM120 backend's order of operands: what a lane feeds to one MMA lies together.
 //
 // The instruction is mma.sync m16n8k64 kind::mxf4nvf4 with one ue4m3 scale for 16 k. With g = lane / 4 and t = lane % 4
 // a lane holds, eight codes a register, the lowest k in the lowest four bits:
@@ -19,6 +19,14 @@
 //             [slab][unit]: a tile's rows of a slab are one run of bytes
 //
 // N is padded to whole blocks and K to whole slabs with zero codes under zero scales.
+//
+// w4a16 has the same weights. A lane decodes codes j and j + 4 of a register to a pair of bf16, and mma.sync m16n8k16
+// number j of a step multiplies the pairs j of a0 .. a3: which k it takes for which does not matter, as long as the
+// tokens' pairs are of the same ones. So b0 of MMA j is k 8t + j and 8t + j + 4, and b1 k 32 higher.
+//
+//   tokens    unit of 8 grouped rows x a slab in bf16, 2,048 B:  [step][MMAs 0 and 1, 2 and 3][lane] 16 bytes, b0
+//             and b1 of one MMA, then of the other: registers in a row, as the instruction takes them
+//             [slab][unit]; K is padded with zeros, which may not be left out: a code of zero times NaN is NaN
 #pragma once
 
 #include <cstdint>
@@ -38,6 +46,10 @@ inline constexpr int kBlockBytes = kBlockRows / kUnitRows * kUnitBytes;  ///< of
 inline constexpr int kTokenUnitRows = 8;
 inline constexpr int kTokenUnitCodeBytes = kTokenUnitRows * kSlabK / 2;
 inline constexpr int kTokenUnitBytes = kTokenUnitCodeBytes + kTokenUnitRows * kSlabK / kScaleK;
+
+inline constexpr int kChunkK = 8;  ///< consecutive k of a lane
+inline constexpr int kBf16UnitBytes = kTokenUnitRows * kSlabK * 2;
+inline constexpr int kBf16LoadBytes = 32 * 16;  ///< of a warp's tokens for two MMAs
 
 constexpr std::int64_t slabs_of(std::int64_t k) { return (k + kSlabK - 1) / kSlabK; }
 constexpr std::int64_t row_blocks_of(std::int64_t rows) { return (rows + kBlockRows - 1) / kBlockRows; }
@@ -75,6 +87,24 @@ constexpr BlockPlace token_place(std::int64_t r, std::int64_t b, std::int64_t gr
   const auto block = static_cast<int>(b % 4);
   const std::int64_t codes = unit + (4 * g + block % 2 * 2) * 16 + step * 8 + block / 2 * 4;
   return {codes, codes + 16, unit + kTokenUnitCodeBytes + g * 8 + step * 4 + block};
+}
+
+/// bf16 activations of `grouped` rows in tile order, for w4a16.
+constexpr std::int64_t bf16_token_bytes(std::int64_t grouped, std::int64_t k) {
+  return slabs_of(k) * (grouped / kTokenUnitRows) * kBf16UnitBytes;
+}
+/// Bytes from their start to what lane t of grouped row `r` has in step `s` of K: 16 bytes, and as many kBf16LoadBytes
+/// further, which hold k 8t .. 8t+7 of the step and k 32 higher.
+constexpr std::int64_t bf16_token_place(std::int64_t r, std::int64_t s, std::int64_t t, std::int64_t grouped) {
+  const std::int64_t unit = (s / 2 * (grouped / kTokenUnitRows) + r / kTokenUnitRows) * kBf16UnitBytes;
+  return unit + s % 2 * 2 * kBf16LoadBytes + (4 * (r % kTokenUnitRows) + t) * 16;
+}
+/// Bytes to the value at `k`.
+constexpr std::int64_t bf16_value_place(std::int64_t r, std::int64_t k, std::int64_t grouped) {
+  const std::int64_t chunk = bf16_token_place(r, k / kStepK, k % 32 / kChunkK, grouped);
+  const auto i = static_cast<int>(k % kChunkK);
+  const auto b = static_cast<int>(k % kStepK / 32);
+  return chunk + i % 4 / 2 * kBf16LoadBytes + i % 2 * 8 + b * 4 + i / 4 * 2;
 }
 
 }  // namespace tilewright::cuda::sm120

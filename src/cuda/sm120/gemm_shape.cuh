@@ -64,6 +64,11 @@ inline constexpr int kProducerRegisters = 56;
 inline constexpr int kConsumerRegisters = (3 * kLaunchRegisters - kProducerRegisters) / 2 / 8 * 8;
 constexpr bool moves_registers(const Schedule& s) { return accumulators(s) >= 64; }
 
+/// Whether y lies as the next GEMM's x.
+constexpr bool leaves_tile_order(const Schedule& s) {
+  return s.precision == Precision::w4a4 ? stores_nvfp4(s.epilogue) : gated(s.epilogue) || activates(s.epilogue);
+}
+
 template <Schedule S>
 struct GemmShape {
   static constexpr SharedMemoryPlan kPlan = shared_memory(S);
@@ -78,22 +83,24 @@ struct GemmShape {
   static constexpr int kTileBlocks = S.tile_m / kBlockRows;
   static constexpr int kTileN = S.tile_n;
   static constexpr int kGranule = kRowGroup;
-  static constexpr bool kTileOrderOut = stores_nvfp4(S.epilogue);
+  static constexpr bool kTileOrderOut = leaves_tile_order(S);
   static constexpr int kChannels = output_channels(S);
   static constexpr int kStageBytes = static_cast<int>(kPlan.stage_bytes);
   static constexpr int kRunBytes = kStageSlabs * kBlockBytes;  ///< of a 128-row block in a stage
   static constexpr int kTokens = kTileBlocks * kRunBytes;      ///< of a stage, where they begin
-  static constexpr int kTokenSlabBytes = S.tile_n / kTokenUnitRows * kTokenUnitBytes;
+  static constexpr int kTokenUnit = S.precision == Precision::w4a4 ? kTokenUnitBytes : kBf16UnitBytes;  ///< bytes
+  static constexpr int kTokenSlabBytes = S.tile_n / kTokenUnitRows * kTokenUnit;
   static constexpr int kStagedTokens = S.tile_n < kStagingTokens ? S.tile_n : kStagingTokens;
   static constexpr int kStagingPitch = kChannels * 2 + kStagingPad;
   static constexpr int kStagingBytes = kStagedTokens * kStagingPitch;  ///< of a group
 
-  static_assert(S.arch == Arch::sm_120 && S.mma == Mma::mma_mxf4nvf4 && S.precision == Precision::w4a4);
+  static_assert(S.arch == Arch::sm_120);
+  static_assert(S.mma == (S.precision == Precision::w4a4 ? Mma::mma_mxf4nvf4 : Mma::mma_bf16));
   static_assert(kGrid.rows * kGrid.columns == kGroupWarps && kUnits >= 1 && kColumns >= 1);
-  static_assert(kColumns == 1 || kColumns % 2 == 0, "two column blocks share a register of scales");
+  static_assert(kColumns == 1 || kColumns % 2 == 0, "column blocks are multiplied two by two");
   static_assert(S.tile_k % kSlabK == 0 && S.tile_m % kBlockRows == 0 && S.cluster == 1 && S.ctas_per_sm == 1);
   static_assert(S.roles.producer_warps == 4 && S.roles.consumer_warps == 8 && S.token_load == TokenLoad::tile_order);
-  static_assert(kPlan.find(Buffer::token_codes).offset == kTokens);
+  static_assert(kPlan.find(S.precision == Precision::w4a4 ? Buffer::token_codes : Buffer::tokens).offset == kTokens);
   static_assert(kTokens + kStageSlabs * kTokenSlabBytes <= kStageBytes);
   static_assert(kPlan.find(Buffer::staging).bytes == kGroups * kStagingBytes);
   static_assert(kStagedTokens % (8 * kGrid.columns) == 0);

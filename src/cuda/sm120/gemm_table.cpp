@@ -16,6 +16,7 @@ std::vector<BuiltGemm> join_tiles(std::integer_sequence<int, kTiles...> /*tiles*
   std::vector<BuiltGemm> all;
   (all.insert(all.end(), native_gemms<kTiles>().begin(), native_gemms<kTiles>().end()), ...);
   (all.insert(all.end(), emulated_gemms<kTiles>().begin(), emulated_gemms<kTiles>().end()), ...);
+  (all.insert(all.end(), w4a16_gemms<kTiles>().begin(), w4a16_gemms<kTiles>().end()), ...);
   return all;
 }
 

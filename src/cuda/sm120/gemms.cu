@@ -1,5 +1,7 @@
-// The kernels of one tile of kSm120Tiles, number TILEWRIGHT_TILE: with TILEWRIGHT_NATIVE those of SM120's instruction,
-// for sm_120f; without, the same for SM90 with the MMA emulated or left out. Compiled once for each.
+// The kernels of one tile of kSm120Tiles, number TILEWRIGHT_TILE. Compiled three times: with TILEWRIGHT_NATIVE those of
+// SM120's FP4 instruction, for sm_120f; with TILEWRIGHT_W4A16 those of w4a16, for sm_120f and SM90; with neither, those
+// of w4a4 for SM90 with the MMA emulated or left out.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -11,7 +13,11 @@ namespace tilewright::cuda::sm120 {
 namespace {
 
 constexpr Sm120Tile kTile = kSm120Tiles[TILEWRIGHT_TILE];
-constexpr int kWays = kTile.pingpong ? 2 : 1;  ///< to share a tile
+#ifdef TILEWRIGHT_W4A16
+constexpr Precision kPrecision = Precision::w4a16;
+#else
+constexpr Precision kPrecision = Precision::w4a4;
+#endif
 
 template <Schedule S, typename BlockMma>
 cudaError_t prepare_gemm() {
@@ -25,48 +31,68 @@ cudaError_t enqueue_gemm(const GemmParams& params, int shared_bytes, int blocks,
                  static_cast<std::size_t>(shared_bytes), 1, dependent, stream);
 }
 
-/// Kernel i of the tile: its ways to share it, ending after ending.
-constexpr Schedule schedule_of(int i) {
-  const Consumers consumers = i % kWays == 0 ? Consumers::cooperative : Consumers::pingpong;
-  const Epilogue ending = kSm120Endings[static_cast<std::size_t>(i / kWays)];
-  return sm120_schedule(kTile, consumers, sm120_most_stages(kTile, consumers, ending), SplitKind::none, ending);
-}
+/// The tile's kernels by the deepest ring of each: its ways to be shared, ending after ending.
+struct Kernels {
+  std::array<Schedule, 2 * kSm120Endings.size()> schedules{};
+  int count = 0;
+};
+constexpr Kernels kKernels = [] {
+  Kernels kernels;
+  for (const Epilogue ending : sm120_endings(kPrecision)) {
+    for (const Consumers consumers : {Consumers::cooperative, Consumers::pingpong}) {
+      if (!sm120_builds(kTile, consumers, ending, kPrecision)) continue;
+      const int stages = sm120_most_stages(kTile, consumers, ending, kPrecision);
+      kernels.schedules[static_cast<std::size_t>(kernels.count++)] =
+          sm120_schedule(kTile, consumers, stages, SplitKind::none, ending, kPrecision);
+    }
+  }
+  return kernels;
+}();
 
 template <int kKernel, typename BlockMma>
 constexpr BuiltGemm built(MmaPolicy policy) {
-  constexpr Schedule S = schedule_of(kKernel);
+  constexpr Schedule S = kKernels.schedules[kKernel];
   return {S, policy, prepare_gemm<S, BlockMma>, enqueue_gemm<S, BlockMma>};
 }
 
-template <typename BlockMma, int... kKernels>
-constexpr std::array<BuiltGemm, sizeof...(kKernels)> build(MmaPolicy policy,
-                                                           std::integer_sequence<int, kKernels...> /*kernels*/) {
-  return {built<kKernels, BlockMma>(policy)...};
+template <typename BlockMma, int... kIndices>
+constexpr std::array<BuiltGemm, sizeof...(kIndices)> build(MmaPolicy policy,
+                                                           std::integer_sequence<int, kIndices...> /*kernels*/) {
+  return {built<kIndices, BlockMma>(policy)...};
 }
 
-constexpr int kKernels = kWays * static_cast<int>(kSm120Endings.size());
-static_assert(kSm120Endings[0] == Epilogue::bf16, "the first kWays kernels end in bf16");
+template <std::size_t kFirst, std::size_t kSecond>
+constexpr std::array<BuiltGemm, kFirst + kSecond> join(const std::array<BuiltGemm, kFirst>& first,
+                                                       const std::array<BuiltGemm, kSecond>& second) {
+  std::array<BuiltGemm, kFirst + kSecond> all = {};
+  std::copy(second.begin(), second.end(), std::copy(first.begin(), first.end(), all.begin()));
+  return all;
+}
+
+using EveryKernel = std::make_integer_sequence<int, kKernels.count>;
 
 }  // namespace
 
-#ifdef TILEWRIGHT_NATIVE
+#if defined(TILEWRIGHT_W4A16)
+template <>
+std::span<const BuiltGemm> w4a16_gemms<TILEWRIGHT_TILE>() {
+  static constexpr auto kGemms =
+      join(build<Bf16Mma>(MmaPolicy::native, EveryKernel()), build<Bf16Mma>(MmaPolicy::emulated, EveryKernel()));
+  return kGemms;
+}
+#elif defined(TILEWRIGHT_NATIVE)
 template <>
 std::span<const BuiltGemm> native_gemms<TILEWRIGHT_TILE>() {
-  static constexpr auto kGemms = build<NativeMma>(MmaPolicy::native, std::make_integer_sequence<int, kKernels>());
+  static constexpr auto kGemms = build<NativeMma>(MmaPolicy::native, EveryKernel());
   return kGemms;
 }
 #else
+static_assert(kSm120Endings[0] == Epilogue::bf16, "the first kernels, one a way to share the tile, end in bf16");
 template <>
 std::span<const BuiltGemm> emulated_gemms<TILEWRIGHT_TILE>() {
-  static constexpr auto kGemms = [] {
-    constexpr auto kEmulated = build<EmulatedMma>(MmaPolicy::emulated, std::make_integer_sequence<int, kKernels>());
-    constexpr auto kFeed = build<FeedOnly>(MmaPolicy::feed_only, std::make_integer_sequence<int, kWays>());
-    std::array<BuiltGemm, kEmulated.size() + kFeed.size()> all = {};
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      all[i] = i < kEmulated.size() ? kEmulated[i] : kFeed[i - kEmulated.size()];
-    }
-    return all;
-  }();
+  static constexpr auto kGemms =
+      join(build<EmulatedMma>(MmaPolicy::emulated, EveryKernel()),
+           build<FeedOnly>(MmaPolicy::feed_only, std::make_integer_sequence<int, kTile.pingpong ? 2 : 1>()));
   return kGemms;
 }
 #endif

@@ -1,8 +1,8 @@
-// The SM120 w4a4 grouped GEMM: y[r, :] = epilogue(W_e x[r, :]) for the rows r of every expert e, as a function of a
-// Schedule and of the MMA (block_mma.cuh).
+// The SM120 grouped GEMM: y[r, :] = epilogue(W_e x[r, :]) for the rows r of every expert e, as a function of a Schedule
+// and of the MMA (w4a4: block_mma.cuh, w4a16: bf16_mma.cuh).
 //
-//   operands   W and x in NVFP4, both in tile order (fragment_order.hpp); fp32 accumulators; y in bf16 by rows, or
-//              quantized into tile order for the next GEMM
+//   operands   W in NVFP4, x in NVFP4 or bf16, both in tile order (fragment_order.hpp); fp32 accumulators; y in bf16 by
+//              rows, or in x's form in tile order for the next GEMM
 //   roles      eight warps multiply: all on one tile (cooperative), or in two groups that take tiles by turns and store
 //              while the other multiplies (pingpong); one warp of the last warpgroup loads
 //   pipelines  a ring of stages (full: all bytes of a k-block have landed; empty: the consumers let go) and two tile
@@ -61,7 +61,7 @@ __device__ void consume(const GemmParams& params, std::uint32_t shared, int warp
   const RingLayout ring = Shape::layout(params);
   const int group = warp / Shape::kGroupWarps;
   const bool arrives = kArrivingLanes == 32 || lane == 0;
-  const ConsumerAddresses at = Mainloop<S, BlockMma>::addresses(shared, ring, warp % Shape::kGroupWarps, lane);
+  const Mainloop<S, BlockMma> mainloop(shared, ring, warp % Shape::kGroupWarps, lane);
   const int k_blocks = Shape::k_blocks(params);
   StagePlace stage;
   RingPlace<kTileSlots> slot;
@@ -77,7 +77,7 @@ __device__ void consume(const GemmParams& params, std::uint32_t shared, int warp
     if (tile.expert == kNoExpert) break;
     typename Mainloop<S, BlockMma>::Sums sums = {};
     if constexpr (BlockMma::kTimed) clock.start();
-    Mainloop<S, BlockMma>::run(at, stage, params.stages, tile.k_begin, tile.k_end, Shape::slabs(params), arrives, sums);
+    mainloop.run(stage, params.stages, tile.k_begin, tile.k_end, Shape::slabs(params), arrives, sums);
     if constexpr (BlockMma::kTimed) clock.stop(tile.k_end - tile.k_begin);
     const TileEpilogue<S, BlockMma> epilogue(params, shared);
     epilogue.clear_absent(tile, sums);
@@ -86,12 +86,12 @@ __device__ void consume(const GemmParams& params, std::uint32_t shared, int warp
       stage.skip(k_blocks, params.stages);
     } else {
       slot.advance();
+      if (tile.k_begin > 0) {
+        epilogue.give_partial(sums);
+        continue;
+      }
+      if (tile.parts_after > 0) epilogue.take_partials(tile.parts_after, sums);
     }
-    if (tile.k_begin > 0) {
-      epilogue.give_partial(sums);
-      continue;
-    }
-    if (tile.parts_after > 0) epilogue.take_partials(tile.parts_after, sums);
     epilogue.store(tile, sums);
   }
   if constexpr (BlockMma::kTimed) {
@@ -100,6 +100,13 @@ __device__ void consume(const GemmParams& params, std::uint32_t shared, int warp
       params.cycles[2 * blockIdx.x + 1] = clock.k_blocks;
     }
   }
+}
+
+/// The lane, found out anew: one value for both branches of the kernel takes a register through the mainloop.
+__device__ __forceinline__ int lane_index() {
+  int lane = 0;
+  asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+  return lane;
 }
 
 /// A schedule as a type. In the host code that nvcc 13.0 generates to launch a __global__ function, it misspells
@@ -117,14 +124,13 @@ __global__ void __launch_bounds__(threads(Scheduled::kSchedule), 1)
   const std::uint32_t shared = ptx::shared_address(memory);
   initialise_barriers<S>(params, shared);
   const int warp = __shfl_sync(0xFFFFFFFFU, static_cast<int>(threadIdx.x) / 32, 0);
-  const int lane = static_cast<int>(threadIdx.x) % 32;
   if (warp >= S.roles.consumer_warps) {
     if constexpr (moves_registers(S)) ptx::give_registers<kProducerRegisters>();
-    if (warp == S.roles.consumer_warps) Producer<S>(params, shared, lane).run();
+    if (warp == S.roles.consumer_warps) Producer<S>(params, shared, lane_index()).run();
   } else {
     if constexpr (moves_registers(S)) ptx::take_registers<kConsumerRegisters>();
     ptx::wait_for_dependencies();
-    consume<S, BlockMma>(params, shared, warp, lane);
+    consume<S, BlockMma>(params, shared, warp, lane_index());
   }
 }
 

@@ -14,11 +14,11 @@
 
 namespace tilewright::cuda::sm120 {
 
-/// What multiplies (block_mma.cuh).
+/// What multiplies (block_mma.cuh, bf16_mma.cuh), and on which GPUs.
 enum class MmaPolicy : std::uint8_t {
   native,     ///< on SM120 and SM121 alone
-  emulated,   ///< on SM90 here: the same kernel on another GPU
-  feed_only,  ///< on SM90: nothing, to see how fast fragments arrive; endings in bf16 alone
+  emulated,   ///< on SM90 here: the same kernel on another GPU. Of w4a16 the MMA too is the same one
+  feed_only,  ///< on SM90: nothing, to see how fast fragments arrive; endings in bf16 of w4a4 alone
 };
 const char* to_string(MmaPolicy policy);
 
@@ -34,11 +34,13 @@ struct BuiltGemm {
   cudaError_t (*launch)(const GemmParams& params, int shared_bytes, int blocks, bool dependent, cudaStream_t stream);
 };
 
-/// The kernels of tile `kTile` of kSm120Tiles; each tile and target is a translation unit of its own (gemms.cu).
+/// The kernels of tile `kTile` of kSm120Tiles; each tile is three translation units (gemms.cu).
 template <int kTile>
 std::span<const BuiltGemm> native_gemms();
 template <int kTile>
 std::span<const BuiltGemm> emulated_gemms();
+template <int kTile>
+std::span<const BuiltGemm> w4a16_gemms();
 
 /// All of them, tile by tile.
 std::span<const BuiltGemm> built_gemms();

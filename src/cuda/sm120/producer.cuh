@@ -77,9 +77,9 @@ class Producer {
   }
 
   __device__ void fill_tokens(const TilePart& part, int k_block, int stage) const {
-    const std::int64_t slab_stride = params_.group_rows / kTokenUnitRows * kTokenUnitBytes;
+    const std::int64_t slab_stride = params_.group_rows / kTokenUnitRows * Shape::kTokenUnit;
     const std::uint8_t* from = params_.x + std::int64_t{k_block} * Shape::kStageSlabs * slab_stride +
-                               std::int64_t{part.row_begin} / kTokenUnitRows * kTokenUnitBytes;
+                               std::int64_t{part.row_begin} / kTokenUnitRows * Shape::kTokenUnit;
     const std::uint32_t to = shared_ + stage * Shape::kStageBytes + Shape::kTokens;
     for (int slab = 0; slab < Shape::kStageSlabs && k_block * Shape::kStageSlabs + slab < Shape::slabs(params_);
          ++slab) {
@@ -89,7 +89,7 @@ class Producer {
   }
 
   __device__ static std::uint32_t token_run(const TilePart& part) {
-    return (part.rows + kTokenUnitRows - 1) / kTokenUnitRows * kTokenUnitBytes;
+    return (part.rows + kTokenUnitRows - 1) / kTokenUnitRows * Shape::kTokenUnit;
   }
 
   /// Waits for the stage and announces all that will land in it.

@@ -6,29 +6,10 @@
 
 #include <cstdint>
 
+#include "cuda/ptx/bf16_pair.cuh"
 #include "cuda/sm90/weight_order.hpp"
 
 namespace tilewright::cuda::sm90 {
-
-/// Two products in bf16, exact: 2 significant bits times 4. PTX's bf16 arithmetic keeps subnormals, which e2m1's 0.5
-/// is.
-__device__ __forceinline__ std::uint32_t multiply_pair(std::uint32_t pair, std::uint32_t scale) {
-  std::uint32_t product = 0;
-  asm("mul.bf16x2 %0, %1, %2;" : "=r"(product) : "r"(pair), "r"(scale));
-  return product;
-}
-
-/// One half of a pair in both halves; ptxas makes it an operand modifier of the multiplication.
-template <int kHalf>
-__device__ __forceinline__ std::uint32_t broadcast_half(std::uint32_t pair) {
-  std::uint32_t both = 0;
-  if constexpr (kHalf == 0) {
-    asm("{.reg .b16 lo, hi; mov.b32 {lo, hi}, %1; mov.b32 %0, {lo, lo};}" : "=r"(both) : "r"(pair));
-  } else {
-    asm("{.reg .b16 lo, hi; mov.b32 {lo, hi}, %1; mov.b32 %0, {hi, hi};}" : "=r"(both) : "r"(pair));
-  }
-  return both;
-}
 
 /// The scales of rows g and g + 8 as two bf16; `rotated` is a scale word, rotated right by 8 for odd steps. `exponent`
 /// is kScaleExponent in a register: an instruction has room for one literal, and AND and OR are one instruction only
@@ -39,14 +20,15 @@ __device__ __forceinline__ std::uint32_t scale_pair(std::uint32_t rotated, std::
 
 /// The fragment of one k16 step.
 __device__ __forceinline__ void decode_fragment(std::uint32_t codes, std::uint32_t scales, std::uint32_t* fragment) {
-  const std::uint32_t lower = broadcast_half<0>(scales);
-  const std::uint32_t upper = broadcast_half<1>(scales);
+  const std::uint32_t lower = ptx::broadcast_half<0>(scales);
+  const std::uint32_t upper = ptx::broadcast_half<1>(scales);
   const std::uint32_t fourth =
       ((codes * 2U) & 0x80008000U) | ((codes >> 5U) & 0x01000100U) | ((codes >> 4U) & 0x00C000C0U);
-  fragment[0] = multiply_pair(codes & kCodeMask, lower);
-  fragment[1] = multiply_pair((codes * 8U) & kCodeMask, upper);
-  fragment[2] = multiply_pair((codes * 64U) & kCodeMask, lower);
-  fragment[3] = multiply_pair(fourth, upper);
+  // Exact: 2 significant bits times 4.
+  fragment[0] = ptx::multiply_bf16_pair(codes & kCodeMask, lower);
+  fragment[1] = ptx::multiply_bf16_pair((codes * 8U) & kCodeMask, upper);
+  fragment[2] = ptx::multiply_bf16_pair((codes * 64U) & kCodeMask, lower);
+  fragment[3] = ptx::multiply_bf16_pair(fourth, upper);
 }
 
 /// A thread's share of a slab as it lies in shared memory.
