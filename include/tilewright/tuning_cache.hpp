@@ -110,7 +110,9 @@ Status update_tuning_cache(const std::string& path, const std::function<void(Tun
 std::vector<std::string> use_tuning_cache(Plan& plan, const TuningCache& cache, const TunedOn& on);
 
 /// The rungs of a layer that the cache has both GEMMs of, among the token counts that `tilewright tune` measures;
-/// tokens of `layer` are not looked at. For CudaLayer::use_schedules().
-std::vector<ScheduleRung> tuned_rungs(const TuningCache& cache, const TunedOn& on, const LayerProblem& layer);
+/// tokens of `layer` are not looked at. `kernels` are those that the layer runs on (CudaLayerInfo::arch): schedules of
+/// others are not its. For CudaLayer::use_schedules().
+std::vector<ScheduleRung> tuned_rungs(const TuningCache& cache, const TunedOn& on, const LayerProblem& layer,
+                                      Arch kernels);
 
 }  // namespace tilewright

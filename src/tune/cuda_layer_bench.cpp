@@ -67,12 +67,13 @@ Result<CudaLayerBench> bench_cuda_layer(const ModelFacts& model, const CudaLayer
   problem.ep = options.local ? 1 : options.ep;
   problem.tp = options.tp;
   problem.precision = options.kernels.precision;
-  const std::vector<ScheduleRung> rungs =
-      options.cache == nullptr ? std::vector<ScheduleRung>() : tuned_rungs(*options.cache, options.tuned_on, problem);
-
+  std::vector<ScheduleRung> rungs;
   std::vector<CudaLayer> layers;
   const auto add_layer = [&]() -> Status {
     TILEWRIGHT_ASSIGN(CudaLayer layer, CudaLayer::create(weights, facts.activation, facts.routing, options.kernels));
+    if (options.cache != nullptr) {
+      rungs = tuned_rungs(*options.cache, options.tuned_on, problem, layer.info().arch);
+    }
     TILEWRIGHT_TRY(layer.use_schedules(rungs));
     layers.push_back(std::move(layer));
     return {};

@@ -14,6 +14,23 @@ double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+std::string name_of(const RegretRow& row) {
+  return fmt::format("{}, tp {}, ep {}, {}, {} tokens", row.model, row.tp, row.ep, to_string(row.gemm), row.tokens);
+}
+
+/// Without its measurements.
+RegretRow row_of(const RegretShape& shape, GemmId gemm) {
+  RegretRow row;
+  row.model = shape.layer.model.name;
+  row.tp = shape.layer.tp;
+  row.ep = shape.layer.ep;
+  row.distribution = shape.layer.rows.distribution;
+  row.gemm = gemm;
+  row.tokens = shape.layer.tokens;
+  row.held_out = shape.held_out;
+  return row;
+}
+
 class Measuring {
  public:
   Measuring(const Device& device, const RegretOptions& options, GemmBench& bench)
@@ -36,7 +53,7 @@ class Measuring {
   bool goes_on() {
     run_.stopped = run_.stopped || (options_.race.stopped && options_.race.stopped());
     run_.out_of_time = run_.out_of_time || now() >= end_;
-    return !run_.stopped && !run_.out_of_time;
+    return !run_.stopped && !run_.out_of_time && run_.failure.empty();
   }
 
   void show(const RegretShape& shape, double begin) {
@@ -60,9 +77,13 @@ class Measuring {
       show(shape, begin);
       if (!gemm.ranked.empty()) {
         const double expected = gemm.ranked.front().cost.predicted_us;
-        TILEWRIGHT_ASSIGN(ScheduleMeasurer * measurer,
-                          bench_.load({shape.layer, gemm.problem, gemms.local_experts, expected}));
-        Race result = race(gemm.ranked, *measurer, options_.race);
+        const Result<ScheduleMeasurer*> measurer =
+            bench_.load({shape.layer, gemm.problem, gemms.local_experts, expected});
+        if (!measurer) {
+          run_.failure = fmt::format("{}: {}", name_of(row_of(shape, gemm.problem.gemm)), measurer.error().message());
+          return {};
+        }
+        Race result = race(gemm.ranked, **measurer, options_.race);
         add(shape, gemm.problem.gemm, std::move(result));
       }
       ++done_;
@@ -71,14 +92,7 @@ class Measuring {
   }
 
   void add(const RegretShape& shape, GemmId gemm, Race result) {
-    RegretRow row;
-    row.model = shape.layer.model.name;
-    row.tp = shape.layer.tp;
-    row.ep = shape.layer.ep;
-    row.distribution = shape.layer.rows.distribution;
-    row.gemm = gemm;
-    row.tokens = shape.layer.tokens;
-    row.held_out = shape.held_out;
+    RegretRow row = row_of(shape, gemm);
     row.noise = result.noise;
     row.trials = std::move(result.trials);
     if (std::any_of(row.trials.begin(), row.trials.end(), [](const Trial& t) { return t.samples > 0; })) {
@@ -96,15 +110,19 @@ class Measuring {
 
 }  // namespace
 
+int RegretRun::left_out() const {
+  return problems -
+         static_cast<int>(std::count_if(rows.begin(), rows.end(), [](const RegretRow& r) { return r.complete(); }));
+}
+
 std::vector<std::string> RegretRun::errors() const {
   std::vector<std::string> all;
   for (const RegretRow& row : rows) {
     for (const Trial& trial : row.trials) {
-      if (trial.error.empty()) continue;
-      all.push_back(fmt::format("{}, tp {}, ep {}, {}, {} tokens: {}", row.model, row.tp, row.ep, to_string(row.gemm),
-                                row.tokens, trial.error));
+      if (!trial.error.empty()) all.push_back(fmt::format("{}: {}", name_of(row), trial.error));
     }
   }
+  if (!failure.empty()) all.push_back(failure);
   return all;
 }
 

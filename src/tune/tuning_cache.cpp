@@ -132,7 +132,9 @@ Result<TunedSchedule> TuningCache::find(const TunedOn& on, const GemmProblem& pr
   return fail(ErrorCode::not_found, "nothing was measured of this problem on this device", "run 'tilewright tune'");
 }
 
-std::vector<ScheduleRung> tuned_rungs(const TuningCache& cache, const TunedOn& on, const LayerProblem& layer) {
+std::vector<ScheduleRung> tuned_rungs(const TuningCache& cache, const TunedOn& on, const LayerProblem& layer,
+                                      Arch kernels) {
+  const auto runs = [kernels](const Result<TunedSchedule>& tuned) { return tuned && tuned->schedule.arch == kernels; };
   std::vector<ScheduleRung> rungs;
   if (cache.entries().empty()) return rungs;
   LayerProblem problem = layer;
@@ -142,7 +144,7 @@ std::vector<ScheduleRung> tuned_rungs(const TuningCache& cache, const TunedOn& o
     if (!gemms) continue;
     const auto gemm1 = cache.find(on, gemms->gemm1);
     const auto gemm2 = cache.find(on, gemms->gemm2);
-    if (gemm1 && gemm2) rungs.push_back({tokens, {gemm1->schedule, gemm2->schedule}});
+    if (runs(gemm1) && runs(gemm2)) rungs.push_back({tokens, {gemm1->schedule, gemm2->schedule}});
   }
   return rungs;
 }

@@ -99,9 +99,12 @@ TEST(RegretAnswer, IsAPageWithAChartWhoseNumbersStandInATable) {
 TEST(RegretAnswer, SaysThatItEndedEarly) {
   RegretAnswer answer = measured();
   answer.run.out_of_time = true;
+  answer.run.rows.resize(answer.run.rows.size() - 5);
   const Report report = regret_report(answer, Format::text);
   EXPECT_EQ(report.json["complete"], false);
-  EXPECT_NE(render(report, Format::text).find("which was the budget"), std::string::npos);
+  EXPECT_EQ(report.json["measured"], 43);
+  EXPECT_EQ(report.json["left_out"], 5);
+  EXPECT_NE(render(report, Format::text).find("which was the budget; 5 left out"), std::string::npos);
 }
 
 TEST(RegretAnswer, OfNothingMeasuredIsStillAnAnswer) {

@@ -92,6 +92,20 @@ TEST(RegretShapes, HaveEveryModelInOneHalfAndBothKindsOfSlices) {
   EXPECT_EQ(tokens.count(3001), 1U);
 }
 
+TEST(RegretShapes, BeginWithSmallAndLargeCountsOfBothSpreads) {
+  auto shapes = regret_shapes({}, find_model).value();
+  shapes.resize(shapes.size() / 4);
+  std::set<std::int64_t> tokens;
+  std::set<RowDistribution> spreads;
+  for (const RegretShape& shape : shapes) {
+    tokens.insert(shape.layer.tokens);
+    spreads.insert(shape.layer.rows.distribution);
+  }
+  EXPECT_LE(*tokens.begin(), 2);
+  EXPECT_GE(*tokens.rbegin(), 512);
+  EXPECT_EQ(spreads.size(), 2U);
+}
+
 TEST(RegretShapes, AreThoseOfTheModelsAskedFor) {
   const auto shapes = regret_shapes({"minimax-m2"}, find_model);
   ASSERT_TRUE(shapes);
@@ -147,6 +161,29 @@ TEST_F(RegretRunTest, KeepsWhatWasMeasuredBeforeAStop) {
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->stopped);
   EXPECT_GE(result->rows.size(), 1U);
+}
+
+TEST_F(RegretRunTest, CountsWhatItLeftOut) {
+  bench_.seconds_a_sample = 0.1;
+  options_.budget_s = 5.0;
+  const RegretRun cut = run().value();
+  const auto complete =
+      std::count_if(cut.rows.begin(), cut.rows.end(), [](const RegretRow& r) { return r.complete(); });
+  EXPECT_GT(cut.left_out(), 0);
+  EXPECT_EQ(cut.left_out() + complete, 8);
+  bench_.seconds_a_sample = 0;
+  EXPECT_EQ(run().value().left_out(), 0);
+}
+
+TEST_F(RegretRunTest, KeepsWhatWasMeasuredBeforeAProblemThatCannotBeLoaded) {
+  bench_.most_loads = 3;
+  const auto result = run();
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_EQ(result->rows.size(), 3U);
+  EXPECT_EQ(result->left_out(), 5);
+  ASSERT_EQ(result->errors().size(), 1U);
+  EXPECT_EQ(result->errors()[0].find("minimax-m2, tp 4, ep 1, gemm2, 1 tokens: 8 GB are wanted"), 0U)
+      << result->errors()[0];
 }
 
 TEST_F(RegretRunTest, NamesWhatFailed) {

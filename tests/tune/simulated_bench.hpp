@@ -13,7 +13,7 @@ namespace tilewright::tune {
 class SimulatedBench final : public GemmBench {
  public:
   Result<ScheduleMeasurer*> load(const GemmWork& work) override {
-    if (refuses) return fail(ErrorCode::exhausted, "8 GB are wanted, and 4 are free");
+    if (loaded.size() >= most_loads) return fail(ErrorCode::exhausted, "8 GB are wanted, and 4 are free");
     loaded.push_back(work);
     measurer_ = std::make_unique<Measurer>(*this, ranked(work.problem));
     return measurer_.get();
@@ -25,7 +25,7 @@ class SimulatedBench final : public GemmBench {
   int samples = 0;
   std::size_t fastest_rank = 0;  ///< is half as long as predicted
   std::size_t wrong_rank = 1000;
-  bool refuses = false;
+  std::size_t most_loads = 100'000;
   std::vector<GemmWork> loaded;
 
  private:

@@ -40,7 +40,7 @@ TEST_F(TuneLayerTest, MeasuresBothGemmsOfEveryTokenCount) {
   EXPECT_EQ(kept_, 6);
   EXPECT_EQ(tuning->end, TuneEnd::complete);
   EXPECT_TRUE(tuning->errors().empty());
-  EXPECT_EQ(tuned_rungs(cache_, here(), layer_).size(), 3U);
+  EXPECT_EQ(tuned_rungs(cache_, here(), layer_, Arch::sm_90).size(), 3U);
   for (const TunedGemm& gemm : tuning->gemms) {
     ASSERT_NE(gemm.chosen(), nullptr);
     ASSERT_NE(gemm.by_default(), nullptr);
@@ -147,7 +147,7 @@ TEST_F(TuneLayerTest, PinsTheGemmsThatHaveSuchASchedule) {
 }
 
 TEST_F(TuneLayerTest, HandsOnWhatTheBenchRefuses) {
-  bench_.refuses = true;
+  bench_.most_loads = 0;
   const auto tuning = tune();
   ASSERT_FALSE(tuning);
   EXPECT_EQ(tuning.error().code, ErrorCode::exhausted);

@@ -327,11 +327,21 @@ TEST(TunedPlan, GivesALayerTheRungsThatHaveBothGemms) {
   cache.add(entry_of(at64.gemm2, {100, 110}));
   layer.tokens = 128;
   cache.add(entry_of(layer_gemms(layer).value().gemm1, {100, 110}));
-  const auto rungs = tuned_rungs(cache, here(), layer);
+  const auto rungs = tuned_rungs(cache, here(), layer, Arch::sm_90);
   ASSERT_EQ(rungs.size(), 1U);
   EXPECT_EQ(rungs[0].tokens, 64);
   EXPECT_EQ(rungs[0].schedules.gemm1, ranked(at64.gemm1)[1].schedule);
   EXPECT_EQ(rungs[0].schedules.gemm2, ranked(at64.gemm2)[0].schedule);
+}
+
+TEST(TunedPlan, GivesALayerNoSchedulesOfOtherKernelsThanItRunsOn) {
+  TuningCache cache;
+  const LayerProblem layer = glm5();
+  const LayerGemms gemms = layer_gemms(layer).value();
+  cache.add(entry_of(gemms.gemm1, {100, 110}));
+  cache.add(entry_of(gemms.gemm2, {100, 110}));
+  EXPECT_EQ(tuned_rungs(cache, here(), layer, Arch::sm_90).size(), 1U);
+  EXPECT_TRUE(tuned_rungs(cache, here(), layer, Arch::sm_120).empty());  // as w4a16 with --arch sm_120 on this GPU
 }
 
 }  // namespace

@@ -157,9 +157,12 @@ Table rows_table(const RegretAnswer& answer) {
 }
 
 std::string end_words(const tune::RegretRun& run) {
-  std::string text = fmt::format("{} of {} problems in {:.0f} s", run.rows.size(), run.problems, run.seconds);
+  const int left_out = run.left_out();
+  std::string text = fmt::format("{} of {} problems in {:.0f} s", run.problems - left_out, run.problems, run.seconds);
   if (run.out_of_time) text += ", which was the budget";
   if (run.stopped) text += ", then interrupted";
+  if (!run.failure.empty()) text += ", then one that could not be loaded";
+  if (left_out > 0) text += fmt::format("; {} left out", left_out);
   return text;
 }
 
@@ -191,9 +194,10 @@ Report regret_report(const RegretAnswer& answer, Format format) {
   report.json["planned_as"] = answer.device.name;
   report.json["timing"] = kTiming;
   report.json["problems"] = answer.run.problems;
-  report.json["measured"] = answer.run.rows.size();
+  report.json["measured"] = answer.run.problems - answer.run.left_out();
+  report.json["left_out"] = answer.run.left_out();
   report.json["seconds"] = rounded(answer.run.seconds, 4);
-  report.json["complete"] = !answer.run.out_of_time && !answer.run.stopped;
+  report.json["complete"] = answer.run.left_out() == 0;
   report.json["held_out"] = summary_json(tune::summarize(half(true)));
   report.json["fitting"] = summary_json(tune::summarize(half(false)));
   Table summary = summary_table();

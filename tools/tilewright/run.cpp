@@ -70,7 +70,8 @@ Status use_tuned_schedules(const RunOptions& options, const LoadedLayer& layer, 
   problem.ep = options.source.slice.ep;
   problem.precision = packed.options().precision;
   problem.pad_intermediate = options.source.slice.padding == TpPadding::pad_to_blocks;
-  return packed.cuda()->use_schedules(tuned_rungs(*cache, here, problem));
+  const Arch kernels = packed.cuda()->info().arch;
+  return packed.cuda()->use_schedules(tuned_rungs(*cache, here, problem, kernels));
 }
 
 Result<Timer> cuda_timer(const RunOptions& options, const LoadedLayer& layer, MoeLayer& packed, RunAnswer& answer) {
