@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "cuda/moe/layer_schedules.hpp"
 #include "gemm_timer.hpp"
-#include "plan_quality.hpp"
+#include "tune/regret.hpp"
 
 namespace {
 
@@ -58,14 +59,25 @@ bool held_out(const std::string& model) { return model == "dsv3" || model == "gp
 struct Measured {
   Timing fastest;
   const BuiltGemm* gemm = nullptr;
-  Choice choice;  ///< without a time where the planner's choice was not measured
+  tune::RegretRow row;  ///< the planner's choice, without a time where it was not measured, and the fastest kernel
 };
+
+/// The schedule that the planner chooses for one GEMM of a model, with its predicted time. Throws where it has none.
+Candidate planned(const GpuInfo& gpu, const BenchModel& model, bool first, int tokens) {
+  const LayerShape shape{model.experts, model.experts, model.top_k, model.hidden, model.intermediate, true};
+  const auto plans = plan_layer(gpu, shape, tokens);
+  if (!plans) throw std::runtime_error(plans.error().message());
+  return first ? plans->gemm1 : plans->gemm2;
+}
+
+Trial trial_of(const Schedule& schedule, double predicted_us, double us) {
+  return {schedule, 0, predicted_us, us, us > 0.0 ? 9 : 0, {}};
+}
 
 Measured measure(GemmTimer& timer, const GpuInfo& gpu, const BenchModel& model, bool first, int tokens, int tile_n) {
   const Candidate plan = planned(gpu, model, first, tokens);
   Measured measured;
-  measured.choice.model = model.name;
-  measured.choice.predicted_us = plan.cost.predicted_us;
+  double chosen_us = 0.0;
   for (const BuiltGemm& gemm : sm90::built_gemms()) {
     const bool chosen = gemm.schedule == plan.schedule;
     if (!chosen && !timer.suits(gemm.schedule, tokens)) continue;
@@ -73,12 +85,14 @@ Measured measure(GemmTimer& timer, const GpuInfo& gpu, const BenchModel& model, 
     const Timing timing = timer.time(gemm, tokens);
     std::fprintf(stderr, "%s %s T=%d %s: %.1f us\n", model.name, first ? "gemm1" : "gemm2", tokens,
                  describe(gemm.schedule).c_str(), timing.us);
-    if (chosen) measured.choice.chosen_us = timing.us;
+    if (chosen) chosen_us = timing.us;
     if (measured.gemm != nullptr && timing.us >= measured.fastest.us) continue;
     measured.fastest = timing;
     measured.gemm = &gemm;
   }
-  measured.choice.fastest_us = measured.fastest.us;
+  measured.row.model = model.name;
+  measured.row.trials = {trial_of(plan.schedule, plan.cost.predicted_us, chosen_us),
+                         trial_of(measured.gemm->schedule, 0.0, measured.fastest.us)};
   return measured;
 }
 
@@ -88,16 +102,20 @@ void print_row(const Measured& m, const BenchModel& model, bool first, int token
       "\"spread\": %.4f, \"weight_GBps\": %.1f, \"tflops\": %.1f, \"schedule\": \"%s\", \"split\": \"%s\", "
       "\"chosen_us\": %.2f, \"predicted_us\": %.2f}",
       separator, model.name, first ? "gemm1" : "gemm2", tokens, m.fastest.us, m.fastest.spread, m.fastest.weight_GBps,
-      m.fastest.tflops, describe(m.gemm->schedule).c_str(), to_string(m.gemm->schedule.split.kind), m.choice.chosen_us,
-      m.choice.predicted_us);
+      m.fastest.tflops, describe(m.gemm->schedule).c_str(), to_string(m.gemm->schedule.split.kind), m.row.choice().us,
+      m.row.choice().predicted_us);
 }
 
-void print_quality(const char* name, const std::vector<Choice>& choices) {
-  const Quality q = quality_of(choices);
+void print_quality(const char* name, const std::vector<tune::RegretRow>& rows, bool held_out_only) {
+  std::vector<const tune::RegretRow*> wanted;
+  for (const tune::RegretRow& row : rows) {
+    if (!held_out_only || held_out(row.model)) wanted.push_back(&row);
+  }
+  const tune::RegretSummary q = tune::summarize(wanted);
   std::printf(
       ",\n  \"%s\": {\"shapes\": %d, \"regret_geomean\": %.4f, \"regret_p95\": %.4f, \"regret_worst\": %.4f, "
       "\"top1\": %.3f, \"time_mape\": %.4f, \"time_p90\": %.4f}",
-      name, q.problems, q.regret_geomean, q.regret_p95, q.regret_worst, q.top1, q.time_mape, q.time_p90);
+      name, q.shapes, q.regret_geomean, q.regret_p95, q.regret_worst, q.top1, q.time_mape, q.time_p90);
 }
 
 int run(const Selection& selection) {
@@ -112,7 +130,7 @@ int run(const Selection& selection) {
       "median of 9 replays\"},\n  \"results\": [",
       gpu->name.c_str(), gpu->sm_count, copy_GBps());
   const char* separator = "\n";
-  std::vector<Choice> all;
+  std::vector<tune::RegretRow> all;
   for (const BenchModel& model : kModels) {
     if (!selection.has(model)) continue;
     for (const bool first : {true, false}) {
@@ -124,17 +142,13 @@ int run(const Selection& selection) {
         if (measured.gemm == nullptr) continue;
         print_row(measured, model, first, tokens, separator);
         separator = ",\n";
-        if (measured.choice.chosen_us > 0.0) all.push_back(measured.choice);
+        if (measured.row.choice().us > 0.0) all.push_back(measured.row);
       }
     }
   }
-  std::vector<Choice> others;
-  for (const Choice& choice : all) {
-    if (held_out(choice.model)) others.push_back(choice);
-  }
   std::printf("\n  ]");
-  print_quality("all", all);
-  print_quality("held_out", others);
+  print_quality("all", all, false);
+  print_quality("held_out", all, true);
   std::printf("\n}\n");
   return 0;
 }

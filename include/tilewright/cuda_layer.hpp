@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tilewright/activation.hpp"
 #include "tilewright/arch.hpp"
@@ -65,6 +66,14 @@ struct LayerSchedules {
   friend bool operator==(const LayerSchedules&, const LayerSchedules&) = default;
 };
 
+/// The kernels for batches of up to `tokens` tokens, and of more than the rung below has.
+struct ScheduleRung {
+  int tokens = 0;
+  LayerSchedules schedules;
+
+  friend bool operator==(const ScheduleRung&, const ScheduleRung&) = default;
+};
+
 struct CudaLayerInfo {
   std::string device;  ///< as the driver names it
   int sm_count = 0;
@@ -89,8 +98,14 @@ class CudaLayer {
   /// schedule. Nothing has to be in it before a run, and no two runs may use it at the same time.
   [[nodiscard]] std::int64_t workspace_bytes(int tokens, int top_k = 0) const;
 
-  /// The kernels that the planner chooses for this many tokens, spread over the experts at random: what run() takes.
+  /// The kernels for this many tokens: what run() takes. Those of the lowest rung that is not below; the planner's
+  /// choice for tokens that spread over the experts at random, unless use_schedules() gave others.
   [[nodiscard]] LayerSchedules schedules(int tokens) const;
+
+  /// Takes these kernels from now on, rung by rung, in place of the planner's or as rungs of their own: measured ones,
+  /// from a tuning cache. Errors, before anything changes: `invalid_argument` for a rung of no tokens, `unsupported`
+  /// for a kernel that is not built.
+  Status use_schedules(const std::vector<ScheduleRung>& rungs);
 
   /// Enqueues one layer on `stream` (a cudaStream_t; null: the default stream). Errors before anything is enqueued:
   /// missing pointers, a negative token count, a top-k that does not fit, a workspace of nullptr. No tokens is no work.

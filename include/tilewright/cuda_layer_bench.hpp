@@ -14,6 +14,7 @@
 #include "tilewright/layer_bench.hpp"
 #include "tilewright/model.hpp"
 #include "tilewright/result.hpp"
+#include "tilewright/tuning_cache.hpp"
 
 namespace tilewright {
 
@@ -26,6 +27,8 @@ struct CudaLayerBenchOptions {
   bool graph = false;  ///< replay CUDA graphs instead of launching kernel by kernel
   int replays = 9;
   CudaLayerOptions kernels;
+  const TuningCache* cache = nullptr;  ///< measured schedules are taken where it has some for `tuned_on`
+  TunedOn tuned_on;
 };
 
 /// One token count. Rows and experts are means over the layers of a replay.
@@ -48,6 +51,7 @@ struct CudaLayerBenchResult {
   std::string bound;     ///< "read" or "matrix": the larger of the two
   double share = 0;      ///< that time over `us`: 1 is the roofline
   LayerSchedules schedules;
+  bool tuned = false;  ///< they are from the cache
 };
 
 struct CudaLayerBenchContext {

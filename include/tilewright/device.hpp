@@ -95,6 +95,10 @@ Result<Device> find_device(const std::string& name);
 /// its facts have to be measured.
 Result<Device> default_device(Arch arch);
 
+/// The GPU that its driver calls `name` ("NVIDIA H200"), with as many SMs as it has: a known device, or the one that
+/// stands for its architecture, in which case `note` says so.
+Result<Device> device_of_gpu(const std::string& name, Arch arch, int sm_count);
+
 /// A CPU as a device. Cores, caches and rates must be positive, or `invalid_argument` names the one that is not.
 Result<Device> cpu_device(const CpuFacts& facts);
 

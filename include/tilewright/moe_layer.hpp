@@ -74,6 +74,7 @@ class MoeLayer {
   [[nodiscard]] std::span<const std::uint8_t> packed_memory() const;
   [[nodiscard]] const MoeLayerOptions& options() const;  ///< with defaults filled in
   [[nodiscard]] const CudaLayer* cuda() const;           ///< the layer on the device; nullptr with another backend
+  [[nodiscard]] CudaLayer* cuda();
 
  private:
   struct State;

@@ -30,13 +30,23 @@ struct WhyNot {
   std::string message;                 ///< the answer on one line
 };
 
+/// That measurements chose, and what the model would have chosen.
+struct TunedChoice {
+  double us = 0;          ///< measured, of the chosen schedule; 0 where it was pinned and not measured
+  Schedule model_choice;  ///< what the model alone chooses
+  double model_us = 0;    ///< measured, of that one; 0 where it was not measured
+  bool pinned = false;    ///< it was not chosen, but given
+  std::string source;     ///< what was measured with what: "NVIDIA H200, driver 580.65.06"
+};
+
 /// The plan of one grouped GEMM.
 struct GemmPlan {
   GemmProblem problem;
   Roofline floor;
-  std::vector<Candidate> ranked;    ///< legal candidates, best first; empty when nothing can run
-  std::vector<Rejection> rejected;  ///< of every tile, the variant that failed first
-  std::vector<WhyNot> why_not;      ///< one for each tile asked about
+  std::vector<Candidate> ranked;     ///< legal candidates, best first; empty when nothing can run
+  std::optional<TunedChoice> tuned;  ///< where the first of them was measured or pinned, not predicted, to be so
+  std::vector<Rejection> rejected;   ///< of every tile, the variant that failed first
+  std::vector<WhyNot> why_not;       ///< one for each tile asked about
 
   /// The schedule that runs; null when nothing can (then `rejected` says why).
   [[nodiscard]] const Candidate* chosen() const { return ranked.empty() ? nullptr : ranked.data(); }

@@ -1,82 +1,19 @@
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <cerrno>
-#include <filesystem>
 #include <set>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/safetensors_header.hpp"
-#include "core/system_error.hpp"
+#include "core/pending_file.hpp"
 #include "tilewright/safetensors.hpp"
 
 namespace tilewright {
 namespace {
 
 using Order = std::vector<const TensorData*>;
-
-// A file under a temporary name that becomes `path` when committed, and disappears otherwise.
-class PendingFile {
- public:
-  explicit PendingFile(std::string path) : path_(std::move(path)) {}
-  PendingFile(const PendingFile&) = delete;
-  PendingFile& operator=(const PendingFile&) = delete;
-  ~PendingFile() {
-    if (fd_ >= 0) ::close(fd_);
-    if (exists_) ::unlink(temporary_.c_str());
-  }
-
-  Status create() {
-    static std::atomic<unsigned> count{0};  // two threads may write the same path
-    temporary_ = fmt::format("{}.{}.{}.partial", path_, ::getpid(), count++);
-    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd_ < 0) return refused_by_system(temporary_, "create the file", errno);
-    exists_ = true;
-    return {};
-  }
-
-  Status write(std::span<const std::uint8_t> bytes) {
-    while (!bytes.empty()) {
-      const ::ssize_t written = ::write(fd_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return refused_by_system(temporary_, "write", errno);
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-    }
-    return {};
-  }
-
-  Status commit() {
-    if (::fsync(fd_) != 0) return refused_by_system(temporary_, "write to the disk", errno);
-    if (::close(std::exchange(fd_, -1)) != 0) return refused_by_system(temporary_, "close", errno);
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) return refused_by_system(path_, "replace", errno);
-    exists_ = false;
-    sync_directory();
-    return {};
-  }
-
- private:
-  // Makes the rename itself last. The file is complete under its name either way, and some file systems refuse.
-  void sync_directory() const {
-    const std::filesystem::path parent = std::filesystem::path(path_).parent_path();
-    const int directory = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0) return;
-    ::fsync(directory);
-    ::close(directory);
-  }
-
-  std::string path_;
-  std::string temporary_;
-  int fd_ = -1;
-  bool exists_ = false;
-};
 
 Status check(const TensorData& tensor, const std::string& path) {
   const auto refuse = [&](const std::string& cause, const char* remedy) {

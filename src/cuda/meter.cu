@@ -9,6 +9,7 @@
 #include "cuda/ptx/async_copy.cuh"
 #include "cuda/ptx/barrier.cuh"
 #include "cuda/ptx/wgmma.cuh"
+#include "cuda/random_bits.cuh"
 #include "cuda/runtime_handles.hpp"
 
 namespace tilewright::cuda {
@@ -29,15 +30,6 @@ constexpr int kTileBytes = kTokens * kSteps * kStepK * 2;
 constexpr int kWarpgroups = 2;  // one issues while the other drains
 constexpr int kRounds = 8192;   // some 20 ms at 800 TFLOP/s on 132 SMs
 constexpr int kMatrixRuns = 5;
-
-/// A fixed scramble of a counter (the finalizer of MurmurHash3, a public-domain function).
-__device__ inline std::uint32_t scramble(std::uint32_t x) {
-  x ^= x >> 16U;
-  x *= 0x85EBCA6BU;
-  x ^= x >> 13U;
-  x *= 0xC2B2AE35U;
-  return x ^ x >> 16U;
-}
 
 /// Two bf16 of either sign from 0.5 up to 2.
 __device__ inline std::uint32_t random_pair(std::uint32_t counter) {

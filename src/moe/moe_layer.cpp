@@ -125,6 +125,7 @@ std::span<const std::uint8_t> MoeLayer::packed_memory() const {
 }
 
 const MoeLayerOptions& MoeLayer::options() const { return state_->options; }
+CudaLayer* MoeLayer::cuda() { return std::get_if<CudaLayer>(&state_->experts); }
 const CudaLayer* MoeLayer::cuda() const { return std::get_if<CudaLayer>(&state_->experts); }
 
 std::int64_t expert_bytes(const ExpertWeights& weights) {

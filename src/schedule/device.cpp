@@ -87,6 +87,23 @@ Result<Device> default_device(Arch arch) {
   return assumed;
 }
 
+Result<Device> device_of_gpu(const std::string& name, Arch arch, int sm_count) {
+  const std::string given = canonical(name);
+  const auto is_it = [&](const Device& device) {
+    // "h100-80gb-hbm3" is an h100, and a part with fewer SMs is another card or a slice of one.
+    const bool named = given == canonical(device.title) || given.compare(0, device.name.size(), device.name) == 0;
+    const bool whole = given.size() <= device.name.size() || given[device.name.size()] == '-';
+    return device.arch == arch && device.sm_count == sm_count && named && (whole || given == canonical(device.title));
+  };
+  const auto& devices = known_devices();
+  const auto found = std::find_if(devices.begin(), devices.end(), is_it);
+  if (found != devices.end()) return *found;
+  TILEWRIGHT_ASSIGN(Device device, default_device(arch));
+  device.note = fmt::format("{} with {} SMs is not known by name; {} is assumed", name, sm_count, device.name);
+  device.sm_count = sm_count;
+  return device;
+}
+
 Result<Device> cpu_device(const CpuFacts& facts) {
   const std::array<std::pair<const char*, double>, 6> required = {{
       {"cores", facts.cores},

@@ -16,7 +16,7 @@ constexpr const char* kHeader =
     "tile_k,stages,consumers,split,split_parts,ctas_per_sm,token_load,epilogue,smem_bytes,smem_limit,predicted_us,"
     "bound,dram_us,"
     "mma_us,"
-    "decode_us,smem_us,l2_us,latency_us,launch_us,sm_us,waves,token_fill\n";
+    "decode_us,smem_us,l2_us,latency_us,launch_us,sm_us,waves,token_fill,tuned_us\n";
 
 void add_problem(std::string& text, const Device& device, const GemmPlan& plan) {
   const GemmProblem& problem = plan.problem;
@@ -31,7 +31,7 @@ void add_candidate(std::string& text, const Device& device, const Candidate& can
   fmt::format_to(Out(text), "{},ok,{},{},{},{},{},{},{},{},{},{},{},{},", rank, s.tile_m, s.tile_n, s.tile_k, s.stages,
                  to_string(s.roles.consumers), to_string(s.split.kind), s.split.parts, s.ctas_per_sm,
                  to_string(s.token_load), to_string(s.epilogue), shared_memory(s).total, device.smem_per_block);
-  fmt::format_to(Out(text), "{:.3f},{},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.4f}\n",
+  fmt::format_to(Out(text), "{:.3f},{},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.4f},",
                  cost.predicted_us, to_string(cost.bound), cost.dram_us, cost.mma_us, cost.decode_us, cost.smem_us,
                  cost.l2_us, cost.latency_us, cost.launch_us, cost.sm_us, cost.waves, cost.token_fill);
 }
@@ -45,12 +45,15 @@ std::string render_plan_csv(const Plan& plan, const RenderOptions& options) {
     for (std::size_t i = 0; i < lines; ++i) {
       add_problem(text, plan.device, gemm);
       add_candidate(text, plan.device, gemm.ranked[i], i + 1);
+      // Of the choice, where it was measured: 0 where it was pinned and not.
+      if (i == 0 && gemm.tuned) fmt::format_to(Out(text), "{:.3f}", gemm.tuned->us);
+      text += '\n';
     }
     if (!gemm.ranked.empty()) continue;
     // Nothing can run: the reason, and as many empty fields as a candidate has after it.
     add_problem(text, plan.device, gemm);
     const char* code = gemm.rejected.empty() ? "none" : to_string(gemm.rejected.front().code);
-    fmt::format_to(Out(text), ",{},,,,,,,,,,,,,,,,,,,,,,,,\n", code);
+    fmt::format_to(Out(text), ",{},,,,,,,,,,,,,,,,,,,,,,,,,\n", code);
   }
   return text;
 }

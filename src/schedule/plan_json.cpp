@@ -2,36 +2,18 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "schedule/schedule_json.hpp"
 #include "tilewright/plan_render.hpp"
 
 namespace tilewright {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using schedule::schedule_json;
 
 // Nanoseconds: finer than any prediction.
 double rounded_us(double us) { return std::round(us * 1e3) / 1e3; }
 double rounded_share(double share) { return std::round(share * 1e6) / 1e6; }
-
-Json to_json(const Schedule& s) {
-  return {{"arch", to_string(s.arch)},
-          {"precision", to_string(s.precision)},
-          {"mma", to_string(s.mma)},
-          {"tile_m", s.tile_m},
-          {"tile_n", s.tile_n},
-          {"tile_k", s.tile_k},
-          {"stages", s.stages},
-          {"producer_warps", s.roles.producer_warps},
-          {"consumer_warps", s.roles.consumer_warps},
-          {"consumers", to_string(s.roles.consumers)},
-          {"cluster", s.cluster},
-          {"ctas_per_sm", s.ctas_per_sm},
-          {"swap_ab", s.swap_ab},
-          {"split", to_string(s.split.kind)},
-          {"split_parts", s.split.parts},
-          {"token_load", to_string(s.token_load)},
-          {"epilogue", to_string(s.epilogue)}};
-}
 
 Json shared_memory_json(const Device& device, const Schedule& schedule) {
   const SharedMemoryPlan memory = shared_memory(schedule);
@@ -71,7 +53,7 @@ Json to_json(const Cost& cost) {
 }
 
 Json to_json(const Device& device, const Candidate& candidate) {
-  return {{"schedule", to_json(candidate.schedule)},
+  return {{"schedule", schedule_json(candidate.schedule)},
           {"shared_memory", shared_memory_json(device, candidate.schedule)},
           {"predicted_us", rounded_us(candidate.cost.predicted_us)},
           {"bound", to_string(candidate.cost.bound)},
@@ -82,7 +64,7 @@ Json or_null(const Device& device, const Candidate* candidate) {
   return candidate == nullptr ? Json() : to_json(device, *candidate);
 }
 
-Json or_null(const std::optional<Schedule>& schedule) { return schedule ? to_json(*schedule) : Json(); }
+Json or_null(const std::optional<Schedule>& schedule) { return schedule ? schedule_json(*schedule) : Json(); }
 
 Json to_json(const Rejection& rejection) {
   return {{"schedule", or_null(rejection.schedule)},
@@ -102,6 +84,14 @@ Json to_json(const Device& device, const WhyNot& answer) {
           {"message", answer.message}};
 }
 
+Json to_json(const TunedChoice& tuned) {
+  return {{"us", rounded_us(tuned.us)},
+          {"model_choice", schedule_json(tuned.model_choice)},
+          {"model_us", rounded_us(tuned.model_us)},
+          {"pinned", tuned.pinned},
+          {"source", tuned.source}};
+}
+
 Json to_json(const Roofline& floor) {
   return {{"us", rounded_us(floor.us())},
           {"bound", to_string(floor.bound)},
@@ -114,8 +104,6 @@ Json to_json(const Roofline& floor) {
 
 Json to_json(const Device& device, const GemmPlan& plan, bool all) {
   const GemmProblem& problem = plan.problem;
-  Json rows = Json::array();
-  for (const auto& bin : problem.rows.bins) rows.push_back({{"rows", bin.rows}, {"experts", bin.experts}});
   Json rejected = Json::array();
   for (const Rejection& rejection : plan.rejected) rejected.push_back(to_json(rejection));
   Json json = {{"gemm", to_string(problem.gemm)},
@@ -127,12 +115,13 @@ Json to_json(const Device& device, const GemmPlan& plan, bool all) {
                {"rows_per_expert", rounded_share(problem.rows.mean_active())},
                {"active_experts", problem.rows.active()},
                {"experts", problem.rows.experts()},
-               {"rows", std::move(rows)},
+               {"rows", schedule::rows_json(problem.rows)},
                {"weight_bytes", plan.floor.weight_bytes},
                {"floor", to_json(plan.floor)},
                {"chosen", or_null(device, plan.chosen())},
                {"runner_up", or_null(device, plan.ranked.empty() ? nullptr : plan.runner_up())},
                {"rejected", std::move(rejected)}};
+  if (plan.tuned) json["tuned"] = to_json(*plan.tuned);
   if (all) {
     json["candidates"] = Json::array();
     for (const Candidate& candidate : plan.ranked) json["candidates"].push_back(to_json(device, candidate));

@@ -4,7 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "schedule/json_fields.hpp"
+#include "schedule/schedule_json.hpp"
 #include "schedule/size_limits.hpp"
 #include "tilewright/plan_render.hpp"
 
@@ -12,34 +12,11 @@ namespace tilewright {
 namespace {
 
 using schedule::Fields;
-using schedule::kLargestMatrix;
-using schedule::kLargestTile;
-using schedule::kMostExperts;
 using schedule::kMostRows;
+using schedule::read_problem;
+using schedule::read_schedule;
 
 constexpr std::int64_t kAnySize = std::numeric_limits<std::int64_t>::max();
-
-Result<Schedule> read_schedule(const Fields& fields) {
-  Schedule s;
-  TILEWRIGHT_ASSIGN(s.arch, fields.name<Arch>("arch", find_arch));
-  TILEWRIGHT_ASSIGN(s.precision, fields.name<Precision>("precision", parse_precision));
-  TILEWRIGHT_ASSIGN(s.mma, fields.name<Mma>("mma", parse_mma));
-  TILEWRIGHT_ASSIGN(s.tile_m, fields.small("tile_m", 1, kLargestTile));
-  TILEWRIGHT_ASSIGN(s.tile_n, fields.small("tile_n", 1, kLargestTile));
-  TILEWRIGHT_ASSIGN(s.tile_k, fields.small("tile_k", 1, kLargestTile));
-  TILEWRIGHT_ASSIGN(s.stages, fields.small("stages", 1, kLargestTile));
-  TILEWRIGHT_ASSIGN(s.roles.producer_warps, fields.small("producer_warps", 0, 32));
-  TILEWRIGHT_ASSIGN(s.roles.consumer_warps, fields.small("consumer_warps", 0, 32));
-  TILEWRIGHT_ASSIGN(s.roles.consumers, fields.name<Consumers>("consumers", parse_consumers));
-  TILEWRIGHT_ASSIGN(s.cluster, fields.small("cluster", 1, 16));
-  TILEWRIGHT_ASSIGN(s.ctas_per_sm, fields.small("ctas_per_sm", 1, 32));
-  TILEWRIGHT_ASSIGN(s.swap_ab, fields.boolean("swap_ab"));
-  TILEWRIGHT_ASSIGN(s.split.kind, fields.name<SplitKind>("split", parse_split));
-  TILEWRIGHT_ASSIGN(s.split.parts, fields.small("split_parts", 1, kLargestTile));
-  TILEWRIGHT_ASSIGN(s.token_load, fields.name<TokenLoad>("token_load", parse_token_load));
-  TILEWRIGHT_ASSIGN(s.epilogue, fields.name<Epilogue>("epilogue", parse_epilogue));
-  return s;
-}
 
 Result<std::optional<Schedule>> read_optional_schedule(const Fields& fields, const char* key) {
   if (!fields.given(key)) return std::optional<Schedule>();
@@ -131,45 +108,6 @@ Result<WhyNot> read_why_not(const Fields& fields) {
   return answer;
 }
 
-Result<RowsHistogram> read_rows(const Fields& fields) {
-  RowsHistogram histogram;
-  std::int64_t experts = 0;
-  std::int64_t rows = 0;
-  TILEWRIGHT_TRY(fields.each("rows", [&](const Fields& entry) -> Status {
-    RowsHistogram::Bin bin;
-    TILEWRIGHT_ASSIGN(bin.experts, entry.integer("experts", 1, kMostExperts - experts));
-    TILEWRIGHT_ASSIGN(bin.rows, entry.integer("rows", 0, (kMostRows - rows) / bin.experts));
-    if (!histogram.bins.empty() && histogram.bins.back().rows <= bin.rows) {
-      return fail(ErrorCode::corrupt, entry.path() + " is not below the one before");
-    }
-    experts += bin.experts;
-    rows += bin.rows * bin.experts;
-    histogram.bins.push_back(bin);
-    return {};
-  }));
-  if (rows == 0) return fail(ErrorCode::corrupt, fields.path() + ".rows has no row");
-  return histogram;
-}
-
-Result<GemmId> parse_gemm(const std::string& name) {
-  for (const GemmId gemm : {GemmId::gemm1, GemmId::gemm2}) {
-    if (name == to_string(gemm)) return gemm;
-  }
-  return fail(ErrorCode::invalid_argument, "\"" + name + "\" is no GEMM", "known: gemm1, gemm2, gemm");
-}
-
-Result<GemmProblem> read_problem(const Fields& fields) {
-  GemmProblem problem;
-  TILEWRIGHT_ASSIGN(problem.gemm, fields.name<GemmId>("gemm", parse_gemm));
-  TILEWRIGHT_ASSIGN(problem.tokens, fields.integer("tokens", 1, kMostRows));
-  TILEWRIGHT_ASSIGN(problem.n, fields.integer("n", 1, kLargestMatrix));
-  TILEWRIGHT_ASSIGN(problem.k, fields.integer("k", 1, kLargestMatrix));
-  TILEWRIGHT_ASSIGN(problem.precision, fields.name<Precision>("precision", parse_precision));
-  TILEWRIGHT_ASSIGN(problem.epilogue, fields.name<Epilogue>("epilogue", parse_epilogue));
-  TILEWRIGHT_ASSIGN(problem.rows, read_rows(fields));
-  return problem;
-}
-
 Status read_ranked(const Fields& fields, std::vector<Candidate>& ranked) {
   if (fields.has("candidates")) {
     return fields.each("candidates", [&](const Fields& entry) -> Status {
@@ -187,11 +125,28 @@ Status read_ranked(const Fields& fields, std::vector<Candidate>& ranked) {
   return {};
 }
 
+Result<std::optional<TunedChoice>> read_tuned(const Fields& fields) {
+  if (!fields.given("tuned")) return std::optional<TunedChoice>();
+  TILEWRIGHT_ASSIGN(const Fields object, fields.object("tuned"));
+  TunedChoice tuned;
+  TILEWRIGHT_ASSIGN(tuned.us, object.amount("us"));
+  TILEWRIGHT_ASSIGN(const Fields model, object.object("model_choice"));
+  TILEWRIGHT_ASSIGN(tuned.model_choice, read_schedule(model));
+  TILEWRIGHT_ASSIGN(tuned.model_us, object.amount("model_us"));
+  TILEWRIGHT_ASSIGN(tuned.pinned, object.boolean("pinned"));
+  TILEWRIGHT_ASSIGN(tuned.source, object.text("source"));
+  return std::optional<TunedChoice>(tuned);
+}
+
 Result<GemmPlan> read_gemm_plan(const Device& device, const Fields& fields) {
   GemmPlan plan;
   TILEWRIGHT_ASSIGN(plan.problem, read_problem(fields));
   plan.floor = roofline(device, plan.problem);
   TILEWRIGHT_TRY(read_ranked(fields, plan.ranked));
+  TILEWRIGHT_ASSIGN(plan.tuned, read_tuned(fields));
+  if (plan.tuned && plan.ranked.empty()) {
+    return fail(ErrorCode::corrupt, fields.path() + ".tuned says how a schedule was chosen, and none is");
+  }
   TILEWRIGHT_TRY(fields.each("rejected", [&](const Fields& entry) -> Status {
     TILEWRIGHT_ASSIGN(Rejection rejection, read_rejection(entry));
     plan.rejected.push_back(std::move(rejection));

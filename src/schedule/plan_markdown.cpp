@@ -20,6 +20,9 @@ void add_chosen(std::string& text, const Device& device, const GemmPlan& plan) {
                  describe(chosen.schedule), schedule::time_words(chosen.cost, plan.floor),
                  schedule::bound_words(device, chosen.cost), schedule::sm_words(chosen.schedule, chosen.cost),
                  schedule::tile_words(chosen.schedule, chosen.cost));
+  if (plan.tuned) {
+    fmt::format_to(Out(text), "- **tuned:** {}\n", schedule::tuned_words(chosen.schedule, *plan.tuned));
+  }
   if (const Candidate* other = plan.runner_up()) {
     fmt::format_to(Out(text), "- **runner-up:** {}\n", schedule::runner_up_words(chosen, *other));
   }

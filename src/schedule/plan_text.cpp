@@ -64,6 +64,7 @@ const GemmPlan* same_rejections(const Plan& plan, std::size_t at) {
 void add_chosen(std::string& text, const Device& device, const GemmPlan& plan) {
   const Candidate& chosen = *plan.chosen();
   append_wrapped(text, "chosen", describe(chosen.schedule));
+  if (plan.tuned) append_wrapped(text, "tuned", schedule::tuned_words(chosen.schedule, *plan.tuned));
   append_wrapped(text, "time", schedule::time_words(chosen.cost, plan.floor));
   append_wrapped(text, "why", schedule::bound_words(device, chosen.cost));
   append_wrapped(text, "", schedule::sm_words(chosen.schedule, chosen.cost));

@@ -126,6 +126,15 @@ std::string runner_up_words(const Candidate& chosen, const Candidate& other) {
                      speed_words(chosen.cost, other.cost), reason);
 }
 
+std::string tuned_words(const Schedule& chosen, const TunedChoice& tuned) {
+  std::string text = tuned.pinned ? "pinned" : "measured to be the fastest, within noise";
+  if (tuned.us > 0) text += fmt::format(": {} us", microseconds(tuned.us));
+  text += fmt::format(" on {}", tuned.source);
+  if (chosen == tuned.model_choice) return text + "; the model chooses the same";
+  text += fmt::format("; the model's choice is {}", describe(tuned.model_choice));
+  return tuned.model_us > 0 ? text + fmt::format(", {} us", microseconds(tuned.model_us)) : text;
+}
+
 std::string floor_words(const Device& device, const Roofline& floor) {
   std::string text =
       fmt::format("{} us ({}) at {:.0f} GB/s and dense peak: {} of weights, {} of activations, {:.4g} GFLOP",

@@ -35,6 +35,10 @@ std::string tile_words(const Schedule& schedule, const Cost& cost);
 /// "128x16x128, 9 stages, ...: 306.5 us, 0.1% faster"; within what a model can tell apart it says so.
 std::string runner_up_words(const Candidate& chosen, const Candidate& other);
 
+/// "not the model's choice but the fastest measured: 100.1 us on NVIDIA H200, driver 580.65.06; the model's choice,
+/// ...".
+std::string tuned_words(const Schedule& chosen, const TunedChoice& tuned);
+
 /// "285.7 us at 1597 GB/s and dense peak, bound by dram; mma-bound from 330 rows an expert".
 std::string floor_words(const Device& device, const Roofline& floor);
 

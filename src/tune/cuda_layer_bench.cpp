@@ -6,6 +6,7 @@
 #include <random>
 
 #include "cuda/moe/layer_bench.hpp"
+#include "schedule/token_buckets.hpp"
 #include "tune/device_row.hpp"
 #include "tune/random_experts.hpp"
 #include "tune/routed_work.hpp"
@@ -26,12 +27,11 @@ std::vector<bf16> random_activations(std::int64_t count) {
   return x;
 }
 
-/// The model as the rank sees it when every token chooses among the rank's own experts.
-ModelFacts local_model(const ModelFacts& model, int count) {
-  ModelFacts local = model;
-  local.experts = count;
-  local.routing.groups = local.routing.top_groups = 1;  // groups are runs of all experts
-  return local;
+/// Whether a batch of `tokens` takes one of the rungs: its bucket's, not the planner's for that bucket.
+bool takes_rung(const std::vector<ScheduleRung>& rungs, int tokens) {
+  const auto& buckets = schedule::kTokenBuckets;
+  const auto bucket = std::lower_bound(buckets.begin(), buckets.end() - 1, tokens);
+  return std::any_of(rungs.begin(), rungs.end(), [&](const ScheduleRung& rung) { return rung.tokens == *bucket; });
 }
 
 Status check(const ModelFacts& model, const CudaLayerBenchOptions& options) {
@@ -58,13 +58,23 @@ Result<CudaLayerBench> bench_cuda_layer(const ModelFacts& model, const CudaLayer
   TILEWRIGHT_TRY(check(model, options));
   TILEWRIGHT_TRY(cuda_available(options.kernels));
   const int count = model.experts / options.ep;
-  const ModelFacts facts = options.local ? local_model(model, count) : model;
+  const ModelFacts facts = options.local ? tune::local_model(model, count) : model;
   const ExpertWeights weights = tune::random_experts(facts, 0, count, options.tp, 1);
   TILEWRIGHT_ASSIGN(const cuda::GpuLimits limits, cuda::measure_gpu());
 
+  LayerProblem problem;
+  problem.model = facts;
+  problem.ep = options.local ? 1 : options.ep;
+  problem.tp = options.tp;
+  problem.precision = options.kernels.precision;
+  std::vector<ScheduleRung> rungs;
   std::vector<CudaLayer> layers;
   const auto add_layer = [&]() -> Status {
     TILEWRIGHT_ASSIGN(CudaLayer layer, CudaLayer::create(weights, facts.activation, facts.routing, options.kernels));
+    if (options.cache != nullptr) {
+      rungs = tuned_rungs(*options.cache, options.tuned_on, problem, layer.info().arch);
+    }
+    TILEWRIGHT_TRY(layer.use_schedules(rungs));
     layers.push_back(std::move(layer));
     return {};
   };
@@ -100,6 +110,7 @@ Result<CudaLayerBench> bench_cuda_layer(const ModelFacts& model, const CudaLayer
     row.layers = times.layers;
     row.replays = static_cast<int>(times.us.size());
     row.schedules = times.schedules;
+    row.tuned = takes_rung(rungs, tokens);
     tune::complete_row(row, times.us, tune::mean_work(facts, options, tokens, times.layers, count), weights, context);
     bench.results.push_back(row);
   }

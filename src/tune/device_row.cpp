@@ -5,6 +5,7 @@
 
 #include "tilewright/moe_layer.hpp"
 #include "tune/routed_work.hpp"
+#include "tune/statistics.hpp"
 
 namespace tilewright::tune {
 namespace {

@@ -9,10 +9,12 @@
 
 #include "tune/random_experts.hpp"
 #include "tune/routed_work.hpp"
+#include "tune/statistics.hpp"
 
 namespace tilewright {
 namespace {
 
+using tune::median;
 using tune::quantile;
 using tune::RoutedWork;
 using Clock = std::chrono::steady_clock;
@@ -20,8 +22,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int kWarmups = 2;
 constexpr int kMinRounds = 5;
 constexpr int kMaxRounds = 200;
-
-double median(const std::vector<double>& values) { return quantile(values, 0.5); }
 
 /// What every round of one token count measures.
 struct Rounds {

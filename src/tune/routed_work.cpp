@@ -18,9 +18,11 @@ RoutedWork routed_work(const RoutedTokens& routed, int first, int count) {
   return work;
 }
 
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
+ModelFacts local_model(const ModelFacts& model, int count) {
+  ModelFacts local = model;
+  local.experts = count;
+  local.routing.groups = local.routing.top_groups = 1;  // groups are runs of all experts
+  return local;
 }
 
 Status check_split(const ModelFacts& model, int tp, int ep) {

@@ -1,4 +1,4 @@
-// What a benchmark's routing makes a rank do, and the quantiles of its times.
+// What a benchmark's routing makes a rank do.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct RoutedWork {
 /// Work of the rank that holds experts first .. first + count - 1.
 RoutedWork routed_work(const RoutedTokens& routed, int first, int count);
 
-/// The value below which a share `q` of the values lies, the nearest one; of at least one value.
-double quantile(std::vector<double> values, double q);
+/// The model as a rank with `count` experts sees it when every token chooses among the rank's own experts.
+ModelFacts local_model(const ModelFacts& model, int count);
 
 /// Whether a layer of `model` can be divided so.
 Status check_split(const ModelFacts& model, int tp, int ep);

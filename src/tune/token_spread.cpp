@@ -7,6 +7,7 @@
 #include "schedule/power_law.hpp"
 #include "tilewright/layer_bench.hpp"
 #include "tilewright/problem.hpp"
+#include "tune/popular_experts.hpp"
 
 namespace tilewright {
 namespace {
@@ -82,6 +83,12 @@ void spread_single(RoutedTokens& routed, int experts, int round) {
 constexpr schedule::EnumNames<4> kSpreadNames = {"balanced", "uniform", "skewed", "single"};
 
 }  // namespace
+
+std::vector<std::int32_t> tune::popularity_of_experts(int experts) {
+  std::vector<std::int32_t> popularity(static_cast<std::size_t>(experts));
+  for (int i = 0; i < experts; ++i) popularity[static_cast<std::size_t>(popular_expert(i, experts))] = i;
+  return popularity;
+}
 
 const char* to_string(TokenSpread spread) { return schedule::name_of(kSpreadNames, spread); }
 

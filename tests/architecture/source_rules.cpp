@@ -45,7 +45,7 @@ const std::map<std::string_view, Names>& public_headers() {
       {"cpu", {"cpu_backend.hpp"}},
       {"cuda", {"cuda_layer.hpp"}},
       {"moe", {"moe_layer.hpp"}},
-      {"tune", {"cuda_layer_bench.hpp", "layer_bench.hpp"}},
+      {"tune", {"cuda_layer_bench.hpp", "layer_bench.hpp", "schedule_pattern.hpp", "tuner.hpp", "tuning_cache.hpp"}},
   };
   return table;
 }

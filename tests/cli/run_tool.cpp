@@ -34,9 +34,9 @@ int ToolRun::error_lines() const { return static_cast<int>(std::count(err.begin(
 
 ToolRun tilewright(const std::string& arguments) {
   const TemporaryDirectory folder;
-  // Redirections stand first, so that one in `arguments` wins.
-  std::string command = ">";
-  command.append(folder.file("out")).append(" 2>").append(folder.file("err"));
+  // No cache of this machine's user takes part. Redirections stand first, so that one in `arguments` wins.
+  std::string command = "TILEWRIGHT_CACHE_DIR=";
+  command.append(folder.file("cache")).append(" >").append(folder.file("out")).append(" 2>").append(folder.file("err"));
   command.append(" </dev/null ").append(TILEWRIGHT_TOOL).append(" ").append(arguments);
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(folder.file("out")), read_file(folder.file("err"))};

@@ -60,6 +60,22 @@ TEST(LayerSchedules, GrowWithTheRowsOfAnExpert) {
   EXPECT_GE(before, 112);
 }
 
+TEST(LayerSchedules, AreReplacedWhereOthersAreGiven) {
+  auto ladder = ScheduleLadder::plan(h200(), {32, 32, 8, 6144, 2048, true});
+  ASSERT_TRUE(ladder);
+  const LayerSchedules planned = ladder->at(64);
+  LayerSchedules given = planned;
+  given.gemm1 = sm90_schedule(kSm90Tiles[0], Epilogue::gated_bf16);
+  ladder->use({64, given});
+  EXPECT_EQ(ladder->at(64), given);
+  EXPECT_EQ(ladder->at(60), given) << "of the rung that is not below";
+  EXPECT_NE(ladder->at(65), given);
+  ladder->use({20, given});
+  EXPECT_EQ(ladder->at(17), given) << "a rung of its own";
+  EXPECT_NE(ladder->at(16), given);
+  EXPECT_EQ(ladder->at(1000000), ladder->at(16384));
+}
+
 TEST(LayerSchedules, OfAnyGpuThatTheKernelsRunOnAreFound) {
   GpuInfo gpu = h200();
   gpu.name = "NVIDIA H100 PCIe";

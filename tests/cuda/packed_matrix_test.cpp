@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "cpu/layer_fixture.hpp"
-#include "cuda/sm90/weight_order.hpp"
+#include "cuda/sm90/weight_value.hpp"
 
 namespace tilewright::cuda {
 namespace {
@@ -15,12 +15,6 @@ using namespace sm90;
 using cpu::Weights;
 
 double bf16_value(std::uint32_t bits) { return std::bit_cast<float>(bits << 16U); }
-
-std::uint32_t word_at(const std::uint8_t* at) {
-  std::uint32_t word = 0;
-  std::memcpy(&word, at, sizeof(word));
-  return word;
-}
 
 /// What the kernel's decoder makes of a code word: register 0..3, both halves (fragment_decode.cuh, in plain C++).
 std::uint32_t fragment_register(std::uint32_t codes, int index) {
@@ -64,6 +58,8 @@ void expect_weights(const std::vector<std::uint8_t>& packed, std::int64_t row, c
                  static_cast<double>(decode_ue4m3(scales[static_cast<std::size_t>(k / 16)]));
     }
     ASSERT_EQ(packed_weight(packed, matrix.cols, row, k), expected) << "row " << row << " k " << k;
+    const double plain = weight_at(packed.data(), slabs_of(matrix.cols), static_cast<int>(row), static_cast<int>(k));
+    ASSERT_EQ(plain, expected) << "what kernels are checked against: row " << row << " k " << k;
   }
 }
 

@@ -84,6 +84,7 @@ Verb add_bench(CLI::App& app) {
       ->add_flag("--local", options->local,
                  "Tokens choose among this rank's experts alone: T tokens give T * top-k rows")
       ->group(gpu);
+  declare_cache_options(*command, options->cache, gpu, true);
   return {command, [options] { return run(*options); }};
 }
 

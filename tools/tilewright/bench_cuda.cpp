@@ -92,6 +92,7 @@ Json result_json(const Run& run, const CudaLayerBenchResult& result) {
                {"bound", result.bound},
                {"share", rounded(result.share)}};
   json.update(schedules_json(result.schedules));
+  json["tuned"] = result.tuned;
   return json;
 }
 
@@ -139,7 +140,8 @@ Table results_table(const Run& run, Format format) {
                {"bound"},
                {"share %", true},
                {"gemm1"},
-               {"gemm2"}},
+               {"gemm2"},
+               {"chosen by"}},
               {}};
   if (format == Format::html) add_roofline_columns(table);
   for (const CudaLayerBenchResult& result : run.bench.results) {
@@ -149,7 +151,7 @@ Table results_table(const Run& run, Format format) {
                           significant(result.us_low, 4), significant(result.us_high, 4),
                           significant(result.weight_GBps, 4), significant(result.tflops), result.bound,
                           fmt::format("{:.0f}", 100 * result.share), describe(result.schedules.gemm1),
-                          describe(result.schedules.gemm2)});
+                          describe(result.schedules.gemm2), result.tuned ? "tuning" : "model"});
     if (format == Format::html) add_roofline_cells(table.rows.back(), point_of(result));
   }
   return table;
@@ -164,6 +166,11 @@ Status add_cuda_bench(const BenchOptions& options, const BenchPlan& plan, Report
   how.local = options.local;
   if (!options.spread.empty()) {
     TILEWRIGHT_ASSIGN(how.spread, parse_token_spread(options.spread));
+  }
+  TILEWRIGHT_ASSIGN(const std::optional<TuningCache> cache, read_cache(options.cache));
+  if (cache) {
+    TILEWRIGHT_ASSIGN(how.tuned_on, this_gpu());
+    how.cache = &*cache;
   }
   TILEWRIGHT_ASSIGN(const auto runs, run_all(plan, how));
   report.title = fmt::format("{} on {}", plan.model.name, runs.front().bench.context.device);

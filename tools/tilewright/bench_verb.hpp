@@ -8,6 +8,7 @@
 #include "tilewright/model.hpp"
 #include "tilewright/moe_layer.hpp"
 #include "tools/tilewright/backend_options.hpp"
+#include "tools/tilewright/cache_options.hpp"
 #include "tools/tilewright/problem_options.hpp"
 #include "tools/tilewright/progress.hpp"
 #include "tools/tilewright/report.hpp"
@@ -22,6 +23,7 @@ struct BenchOptions {
   double seconds = 2.0;
   bool graph = false;
   bool local = false;
+  CacheOptions cache;
   Format format = Format::text;
 };
 

@@ -55,9 +55,10 @@ int parse_and_run(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 ok, 1 failed, 2 usage, 3 numbers do not match, 4 not possible here.\n"
       "'tilewright VERB --help' says what a verb takes and gives examples.");
-  const std::vector<Verb> verbs = {add_info(app),    add_plan(app),    add_explain(app), add_run(app),
-                                   add_bench(app),   add_verify(app),  add_inspect(app), add_quantize(app),
-                                   add_targets(app), add_validate(app)};
+  const std::vector<Verb> verbs = {add_info(app),     add_plan(app),     add_explain(app), add_run(app),
+                                   add_bench(app),    add_verify(app),   add_inspect(app), add_quantize(app),
+                                   add_targets(app),  add_validate(app), add_tune(app),    add_regret(app),
+                                   add_calibrate(app)};
   if (argc < 2) {
     fmt::print(stderr, "{}", app.help());
     return static_cast<int>(Exit::usage);

@@ -7,6 +7,7 @@
 #include "tilewright/cpu_backend.hpp"
 #include "tilewright/plan_render.hpp"
 #include "tilewright/planner.hpp"
+#include "tools/tilewright/cache_options.hpp"
 #include "tools/tilewright/number_list.hpp"
 #include "tools/tilewright/plan_bottleneck.hpp"
 #include "tools/tilewright/problem_options.hpp"
@@ -22,6 +23,7 @@ struct Options {
   std::string gpus;  ///< empty: one rank is planned
   std::string link;
   std::vector<std::string> why_not;
+  CacheOptions cache;
   RenderOptions render;
   Format format = Format::text;
 };
@@ -40,6 +42,10 @@ Result<Device> device_of(const Options& options) {
                 "use --device NAME ('tilewright info --devices' lists them) or --arch sm_120");
   }
   if (options.device == "cpu" || options.arch == "cpu") return this_cpu({});
+  if (options.device == "cuda") {
+    TILEWRIGHT_ASSIGN(const TunedOn here, this_gpu());
+    return device_of_gpu(here.device, here.arch, here.sm_count);
+  }
   if (!options.device.empty()) return find_device(options.device);
   TILEWRIGHT_ASSIGN(const Arch arch, find_arch(options.arch));
   return default_device(arch);
@@ -94,6 +100,20 @@ Result<Plan> make_plan(const Options& options) {
   return plan_all(device, problems, plan_options);
 }
 
+// What was measured has the last word, where anything was; what is stale is told, and not used.
+Status use_cache(Plan& plan, const CacheOptions& options) {
+  if (plan.device.arch == Arch::cpu) return {};
+  TILEWRIGHT_ASSIGN(const std::optional<TuningCache> cache, read_cache(options));
+  if (!cache) return {};
+  const std::vector<std::string> stale = use_tuning_cache(plan, *cache, tuned_on(plan.device));
+  if (!stale.empty()) {
+    fmt::print(stderr,
+               "tilewright plan: {} of {} GEMMs have stale entries in the cache, and take the model's choice: {}\n",
+               stale.size(), plan.plans.size(), stale.front());
+  }
+  return {};
+}
+
 std::string render_plan(const Plan& plan, const Options& options) {
   switch (options.format) {
     case Format::text: return render_plan_text(plan, options.render);
@@ -108,7 +128,8 @@ std::string render_plan(const Plan& plan, const Options& options) {
 // A plan in which some GEMM has no schedule is printed, and says by the exit code that it cannot run here.
 Result<Outcome> run(const Options& options) {
   if (!options.gpus.empty() || !options.link.empty()) return run_bottlenecks(options);
-  TILEWRIGHT_ASSIGN(const Plan plan, make_plan(options));
+  TILEWRIGHT_ASSIGN(Plan plan, make_plan(options));
+  TILEWRIGHT_TRY(use_cache(plan, options.cache));
   Outcome outcome{render_plan(plan, options)};
   for (const GemmPlan& gemm : plan.plans) {
     if (gemm.chosen() == nullptr) outcome.exit = Exit::not_possible;
@@ -125,7 +146,8 @@ Verb add_plan(CLI::App& app) {
                    options->format);
   command
       ->add_option("--device", options->device,
-                   "A known device, e.g. rtx-pro-6000-server, gb10, h200, or cpu: this one, measured")
+                   "A known device, e.g. rtx-pro-6000-server, gb10, h200; cuda: the GPU of this machine; or cpu: this "
+                   "one, measured")
       ->option_text("NAME");
   command->add_option("--arch", options->arch, "A compute capability instead of a device, e.g. sm_120")
       ->option_text("ARCH");
@@ -166,6 +188,7 @@ Verb add_plan(CLI::App& app) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->option_text("TILE");
+  declare_cache_options(*command, options->cache, "", true);
   command->add_flag("--all", options->render.all, "List every legal candidate with its predicted time");
   return {command, [options] { return run(*options); }};
 }

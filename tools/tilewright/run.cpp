@@ -59,7 +59,23 @@ Result<Timer> cpu_timer(const RunOptions& options, const LoadedLayer& layer, Moe
   });
 }
 
-Result<Timer> cuda_timer(const LoadedLayer& layer, MoeLayer& packed, RunAnswer& answer) {
+// Measured schedules, where the cache has some of this layer on this GPU.
+Status use_tuned_schedules(const RunOptions& options, const LoadedLayer& layer, MoeLayer& packed) {
+  TILEWRIGHT_ASSIGN(const std::optional<TuningCache> cache, read_cache(options.cache));
+  if (!cache) return {};
+  TILEWRIGHT_ASSIGN(const TunedOn here, this_gpu());
+  LayerProblem problem;
+  problem.model = layer.facts;
+  problem.tp = options.source.slice.tp;
+  problem.ep = options.source.slice.ep;
+  problem.precision = packed.options().precision;
+  problem.pad_intermediate = options.source.slice.padding == TpPadding::pad_to_blocks;
+  const Arch kernels = packed.cuda()->info().arch;
+  return packed.cuda()->use_schedules(tuned_rungs(*cache, here, problem, kernels));
+}
+
+Result<Timer> cuda_timer(const RunOptions& options, const LoadedLayer& layer, MoeLayer& packed, RunAnswer& answer) {
+  TILEWRIGHT_TRY(use_tuned_schedules(options, layer, packed));
   TILEWRIGHT_ASSIGN(const cuda::GpuLimits limits, cuda::measure_gpu());
   answer.machine = limits.device;
   answer.sm_count = limits.sm_count;
@@ -92,7 +108,7 @@ Result<RunAnswer> run_all(const RunOptions& options, const MoeLayerOptions& how,
       answer.how.arch = on_gpu->info().arch;
       answer.how.emulate_mma = on_gpu->info().emulated_mma;
     }
-    TILEWRIGHT_ASSIGN(const Timer time, how.backend == Backend::cuda ? cuda_timer(layer, packed, answer)
+    TILEWRIGHT_ASSIGN(const Timer time, how.backend == Backend::cuda ? cuda_timer(options, layer, packed, answer)
                                                                      : cpu_timer(options, layer, packed, answer));
     for (const int count : tokens) {
       progress.show(fmt::format("{}, {} tokens", to_string(precision), count));
@@ -177,6 +193,7 @@ Verb add_run(CLI::App& app) {
       ->option_text("S")
       ->group(how);
   command->add_option("--seed", options->seed, "Seed of the random inputs (default 1)")->option_text("N")->group(how);
+  declare_cache_options(*command, options->cache, how, true);
   const std::string files = "Your own numbers";
   command
       ->add_option(

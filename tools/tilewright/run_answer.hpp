@@ -9,6 +9,7 @@
 #include "tilewright/cpu_backend.hpp"
 #include "tilewright/moe_layer.hpp"
 #include "tools/tilewright/backend_options.hpp"
+#include "tools/tilewright/cache_options.hpp"
 #include "tools/tilewright/layer_timing.hpp"
 #include "tools/tilewright/loaded_layer.hpp"
 #include "tools/tilewright/report.hpp"
@@ -27,6 +28,7 @@ struct RunOptions {
   double seconds = 0.5;
   std::string input;
   std::string output;
+  CacheOptions cache;
   Format format = Format::text;
 };
 

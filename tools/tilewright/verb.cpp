@@ -10,10 +10,15 @@ namespace tilewright::cli {
 namespace {
 
 // The verbs that print pages.
-constexpr std::array<const char*, 2> kPageVerbs = {"plan", "bench"};
+constexpr std::array<const char*, 3> kPageVerbs = {"plan", "bench", "regret"};
 
 bool has_page(const std::string& verb) {
   return std::find(kPageVerbs.begin(), kPageVerbs.end(), verb) != kPageVerbs.end();
+}
+
+// "plan, bench and regret".
+std::string page_verbs() {
+  return fmt::format("{} and {}", fmt::join(kPageVerbs.begin(), kPageVerbs.end() - 1, ", "), kPageVerbs.back());
 }
 
 Format format_named(const std::string& name, const std::string& verb) {
@@ -41,9 +46,8 @@ Exit exit_for(const Error& error) {
 }
 
 void refuse_format(const std::string& name, const std::string& verb, const std::string& formats) {
-  const std::string what =
-      name == "html" ? fmt::format("'html' is a format of {}, not of {}", fmt::join(kPageVerbs, " and "), verb)
-                     : fmt::format("'{}' is not a format", name);
+  const std::string what = name == "html" ? fmt::format("'html' is a format of {}, not of {}", page_verbs(), verb)
+                                          : fmt::format("'{}' is not a format", name);
   throw CLI::ValidationError("--format", fmt::format("{}; use {}", what, formats));
 }
 

@@ -51,5 +51,8 @@ Verb add_inspect(CLI::App& app);
 Verb add_quantize(CLI::App& app);
 Verb add_targets(CLI::App& app);
 Verb add_validate(CLI::App& app);
+Verb add_tune(CLI::App& app);
+Verb add_regret(CLI::App& app);
+Verb add_calibrate(CLI::App& app);
 
 }  // namespace tilewright::cli

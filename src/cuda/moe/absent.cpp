@@ -26,6 +26,7 @@ Result<CudaLayer> CudaLayer::create(const ExpertWeights& /*weights*/, const Acti
 }
 std::int64_t CudaLayer::workspace_bytes(int /*tokens*/, int /*top_k*/) const { return 0; }
 LayerSchedules CudaLayer::schedules(int /*tokens*/) const { return {}; }
+Status CudaLayer::use_schedules(const std::vector<ScheduleRung>& /*rungs*/) { return absent(); }
 Status CudaLayer::run(const CudaBatch& /*batch*/, void* /*workspace*/, void* /*stream*/) const { return absent(); }
 Status CudaLayer::run(const CudaBatch& /*batch*/, const LayerSchedules& /*schedules*/, void* /*workspace*/,
                       void* /*stream*/) const {

@@ -139,6 +139,17 @@ std::int64_t CudaLayer::workspace_bytes(int tokens, int top_k) const {
 
 LayerSchedules CudaLayer::schedules(int tokens) const { return state_->ladder.at(tokens); }
 
+Status CudaLayer::use_schedules(const std::vector<ScheduleRung>& rungs) {
+  for (const ScheduleRung& rung : rungs) {
+    if (rung.tokens < 1) {
+      return fail(ErrorCode::invalid_argument, fmt::format("a rung of {} tokens", rung.tokens), "give 1 or more");
+    }
+    TILEWRIGHT_TRY(state_->parts.gemms->check(rung.schedules, false));
+  }
+  for (const ScheduleRung& rung : rungs) state_->ladder.use(rung);
+  return {};
+}
+
 Status CudaLayer::run(const CudaBatch& batch, void* workspace, void* stream) const {
   return run(batch, schedules(batch.tokens), workspace, stream);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schedule/token_buckets.hpp"
 #include "tilewright/device.hpp"
 #include "tilewright/planner.hpp"
 #include "tilewright/problem.hpp"
@@ -9,24 +10,12 @@
 namespace tilewright::cuda {
 namespace {
 
-// Rungs lie where a schedule can change: every count while tiles are few, then steps of a quarter to a half.
-constexpr int kRungs[] = {1,   2,   3,   4,   6,   8,   12,  16,  24,  32,   48,   64,   80,   96,   112,  128,
-                          160, 192, 224, 256, 320, 384, 448, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192, 16384};
-
 Result<Candidate> plan_one(const Device& device, const GemmProblem& problem) {
   TILEWRIGHT_ASSIGN(const Plan plan, tilewright::plan(device, problem));
   const GemmPlan& gemm = plan.plans.front();
   if (gemm.chosen() != nullptr) return *gemm.chosen();
   const std::string why = gemm.rejected.empty() ? "no schedule runs it" : gemm.rejected.front().message;
   return fail(ErrorCode::unsupported, why, "run on the CPU backend");
-}
-
-/// This GPU for the planner: one that it knows by name, or what it assumes of the architecture.
-Result<Device> planned_device(const GpuInfo& gpu, Arch arch) {
-  const bool known = arch == Arch::sm_90 && gpu.name.find("H200") != std::string::npos;
-  Result<Device> device = known ? find_device("h200") : default_device(arch);
-  if (device) device->sm_count = gpu.sm_count;
-  return device;
 }
 
 Epilogue first_ending(const LayerShape& shape, const KernelSet& kernels) {
@@ -39,7 +28,7 @@ Epilogue first_ending(const LayerShape& shape, const KernelSet& kernels) {
 }  // namespace
 
 Result<LayerPlan> plan_layer(const GpuInfo& gpu, const LayerShape& shape, int tokens, const KernelSet& kernels) {
-  TILEWRIGHT_ASSIGN(const Device device, planned_device(gpu, kernels.arch));
+  TILEWRIGHT_ASSIGN(const Device device, device_of_gpu(gpu.name, kernels.arch, gpu.sm_count));
   GemmProblem gemm1;
   gemm1.gemm = GemmId::gemm1;
   gemm1.n = shape.gated ? 2 * shape.intermediate : shape.intermediate;
@@ -61,16 +50,26 @@ Result<LayerPlan> plan_layer(const GpuInfo& gpu, const LayerShape& shape, int to
 
 Result<ScheduleLadder> ScheduleLadder::plan(const GpuInfo& gpu, const LayerShape& shape, const KernelSet& kernels) {
   ScheduleLadder ladder;
-  for (const int tokens : kRungs) {
+  for (const int tokens : schedule::kTokenBuckets) {
     TILEWRIGHT_ASSIGN(const LayerPlan plan, plan_layer(gpu, shape, tokens, kernels));
     ladder.rungs_.push_back({tokens, {plan.gemm1.schedule, plan.gemm2.schedule}});
   }
   return ladder;
 }
 
+void ScheduleLadder::use(const ScheduleRung& rung) {
+  const auto below = [](const ScheduleRung& a, const ScheduleRung& b) { return a.tokens < b.tokens; };
+  const auto found = std::lower_bound(rungs_.begin(), rungs_.end(), rung, below);
+  if (found != rungs_.end() && found->tokens == rung.tokens) {
+    *found = rung;
+  } else {
+    rungs_.insert(found, rung);
+  }
+}
+
 LayerSchedules ScheduleLadder::at(int tokens) const {
   const auto found =
-      std::find_if(rungs_.begin(), rungs_.end(), [&](const Rung& rung) { return rung.tokens >= tokens; });
+      std::find_if(rungs_.begin(), rungs_.end(), [&](const ScheduleRung& rung) { return rung.tokens >= tokens; });
   return found == rungs_.end() ? rungs_.back().schedules : found->schedules;
 }
 

@@ -1,4 +1,5 @@
-// Which kernels a layer takes for a number of tokens: the planner's choice, made once for a ladder of token counts.
+// Which kernels a layer takes for a number of tokens: the planner's choice, made once for a ladder of token
+// counts, or one that was given.
 #pragma once
 
 #include <cstdint>
@@ -43,15 +44,14 @@ class ScheduleLadder {
   /// Plans every rung for this GPU.
   static Result<ScheduleLadder> plan(const GpuInfo& gpu, const LayerShape& shape, const KernelSet& kernels = {});
 
+  /// Replaces the rung of as many tokens, or adds one.
+  void use(const ScheduleRung& rung);
+
   /// Of the lowest rung that is not below `tokens`, or the highest.
   [[nodiscard]] LayerSchedules at(int tokens) const;
 
  private:
-  struct Rung {
-    int tokens;
-    LayerSchedules schedules;
-  };
-  std::vector<Rung> rungs_;
+  std::vector<ScheduleRung> rungs_;  ///< by tokens
 };
 
 }  // namespace tilewright::cuda

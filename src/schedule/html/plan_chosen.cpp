@@ -42,6 +42,8 @@ void add_plan(Table& table, const Device& device, const GemmPlan& plan, int buck
                {reason}});
     return;
   }
+  std::string why = schedule::bound_words(device, chosen->cost);
+  if (plan.tuned) why = schedule::tuned_words(chosen->schedule, *plan.tuned) + ". As predicted: " + why;
   table.add({{schedule, false, bucket},
              {grouped(plan.problem.tokens)},
              {rows},
@@ -49,7 +51,7 @@ void add_plan(Table& table, const Device& device, const GemmPlan& plan, int buck
              {microseconds(plan.floor.us())},
              {schedule::percent(plan.floor.us() / chosen->cost.predicted_us)},
              {to_string(chosen->cost.bound)},
-             {schedule::bound_words(device, chosen->cost)}});
+             {why}});
 }
 
 }  // namespace

@@ -1,0 +1,89 @@
+// tilewright regret: how far the planner's choices are from the fastest kernels, measured over many layers.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "tilewright/model.hpp"
+#include "tools/tilewright/answer_file.hpp"
+#include "tools/tilewright/cache_options.hpp"
+#include "tools/tilewright/interrupt.hpp"
+#include "tools/tilewright/progress.hpp"
+#include "tools/tilewright/regret_answer.hpp"
+#include "tools/tilewright/verb.hpp"
+#include "tune/cuda_gemm_bench.hpp"
+#include "tune/regret_run.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+struct Options {
+  std::string device = "cuda";
+  std::vector<std::string> models;
+  double budget_s = 240.0;
+  bool all = false;
+  std::string out;
+  Format format = Format::text;
+};
+
+constexpr const char* kExamples =
+    "  tilewright regret --device cuda\n"
+    "  tilewright regret --model glm-5,gpt-oss-120b --budget 60 --all --format json --out regret.json\n"
+    "  tilewright regret --format html --out regret.html";
+
+// A few rounds of every schedule, more of those that are close: the fastest has to be known, not to be chosen from.
+RaceOptions race_options() {
+  RaceOptions race;
+  race.budget_s = 3.0;
+  race.least_rounds = 3;
+  race.most_rounds = 8;
+  race.stopped = [] { return Interrupt::asked(); };
+  return race;
+}
+
+Result<Outcome> run(const Options& options) {
+  if (options.device != "cuda") {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("--device {}: schedules are timed on the GPU of this machine", options.device),
+                "use --device cuda");
+  }
+  TILEWRIGHT_ASSIGN(const auto shapes, tune::regret_shapes(options.models, &find_model));
+  RegretAnswer answer;
+  TILEWRIGHT_ASSIGN(answer.on, this_gpu());
+  TILEWRIGHT_ASSIGN(answer.device, device_of_gpu(answer.on.device, answer.on.arch, answer.on.sm_count));
+  TILEWRIGHT_ASSIGN(const auto bench, tune::cuda_gemm_bench());
+  answer.all = options.all;
+  const Interrupt interrupt;
+  Progress progress;
+  tune::RegretOptions how;
+  how.budget_s = options.budget_s;
+  how.race = race_options();
+  how.progress = [&progress](const tune::RegretProgress& at) {
+    progress.show(
+        fmt::format("{} of {}: {}, {} left at most", at.done + 1, at.total, at.doing, duration_words(at.left_s)));
+  };
+  TILEWRIGHT_ASSIGN(answer.run, tune::measure_regret(answer.device, shapes, how, *bench));
+  progress.clear();
+  const Exit exit = !answer.run.errors().empty() ? Exit::wrong_numbers : answer.run.stopped ? Exit::failed : Exit::ok;
+  return cli::answer(render(regret_report(answer, options.format), options.format), options.out, exit);
+}
+
+}  // namespace
+
+Verb add_regret(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      declare_verb(app, "regret", "Measure how far the planner's choices and times are from the fastest kernels here",
+                   kExamples, options->format);
+  command->add_option("--device", options->device, "What to measure on: cuda, the GPU of this machine (default)")
+      ->option_text("NAME");
+  command->add_option("--model", options->models, "Only these models of the set; a list, or repeated (default: all)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->option_text("LIST");
+  command->add_option("--budget", options->budget_s, "Seconds to measure for, at most (default 240)")->option_text("S");
+  command->add_flag("--all", options->all, "In JSON, every schedule of each problem with its time and prediction");
+  declare_out(*command, options->out);
+  return {command, [options] { return run(*options); }};
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,20 @@
+// What `tilewright regret` measured, and how that is told.
+#pragma once
+
+#include "tilewright/device.hpp"
+#include "tilewright/tuning_cache.hpp"
+#include "tools/tilewright/report.hpp"
+#include "tune/regret_run.hpp"
+
+namespace tilewright::cli {
+
+struct RegretAnswer {
+  TunedOn on;
+  Device device;  ///< that the planner took it for
+  tune::RegretRun run;
+  bool all = false;  ///< every schedule, in JSON
+};
+
+Report regret_report(const RegretAnswer& answer, Format format);
+
+}  // namespace tilewright::cli
