@@ -72,7 +72,7 @@ def facts_of(context):
         if "copy_GBps" in context:
             limits = f"copies {context['copy_GBps']:.0f} GB/s"
         else:
-            limits = f"reads {context['read_GBps']:.0f} GB/s, multiplies {context['matrix_tflops']:.0f} TFLOP/s (dense bf16)"
+            limits = f"reads {context['read_GBps']:.0f} GB/s, multiplies {context['matrix_tflops']:.0f} TFLOP/s ({context.get('matrix', 'dense bf16')})"
         return f"- {context['device']}, {context['sm_count']} SMs; {limits}. Timing: {context['timing']}."
     lines = [f"{context['cpu']}, {context['threads']} threads, `{context['isa']}`; reads {context['read_GBps']:.1f} GB/s."]
     for rank in context["ranks"]:

@@ -18,7 +18,7 @@
 
 #include "cuda/device.hpp"
 #include "cuda/device_memory.hpp"
-#include "cuda/meter.hpp"
+#include "cuda/meter/meter.hpp"
 #include "cuda/sm120/grouped_gemm.hpp"
 
 namespace {

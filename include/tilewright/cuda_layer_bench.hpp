@@ -58,7 +58,8 @@ struct CudaLayerBenchContext {
   std::string device;
   int sm_count = 0;
   double read_GBps = 0;
-  double matrix_tflops = 0;       ///< dense bf16
+  double matrix_tflops = 0;       ///< dense
+  std::string matrix;             ///< the instruction that reached it: "bf16 wgmma", say
   int copies = 0;                 ///< of the weights
   std::int64_t packed_bytes = 0;  ///< of one copy
   std::int64_t model_bytes = 0;   ///< weights and scales before packing

@@ -1,12 +1,14 @@
 #include "cuda/calibration.hpp"
 
 #include "cuda/calibration_kernels.hpp"
+#include "cuda/device.hpp"
 #include "cuda/moe/layer_bench.hpp"
 
 namespace tilewright::cuda {
 
 Result<Calibration> calibrate() {
-  TILEWRIGHT_ASSIGN(const GpuLimits limits, measure_gpu());
+  TILEWRIGHT_TRY(current_sm90());
+  TILEWRIGHT_ASSIGN(const GpuLimits limits, measure_gpu(Precision::w4a16));
   Calibration calibration;
   calibration.read_GBps = limits.read_GBps;
   calibration.matrix_tflops = limits.matrix_tflops;

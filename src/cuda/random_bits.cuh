@@ -14,4 +14,9 @@ __device__ inline std::uint32_t scramble(std::uint32_t x) {
   return x ^ x >> 16U;
 }
 
+/// Two bf16 of either sign from 0.5 up to 2.
+__device__ inline std::uint32_t random_bf16_pair(std::uint32_t counter) {
+  return (scramble(counter) & 0x80FF80FFU) | 0x3F003F00U;
+}
+
 }  // namespace tilewright::cuda

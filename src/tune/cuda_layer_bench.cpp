@@ -60,7 +60,7 @@ Result<CudaLayerBench> bench_cuda_layer(const ModelFacts& model, const CudaLayer
   const int count = model.experts / options.ep;
   const ModelFacts facts = options.local ? tune::local_model(model, count) : model;
   const ExpertWeights weights = tune::random_experts(facts, 0, count, options.tp, 1);
-  TILEWRIGHT_ASSIGN(const cuda::GpuLimits limits, cuda::measure_gpu());
+  TILEWRIGHT_ASSIGN(const cuda::GpuLimits limits, cuda::measure_gpu(options.kernels.precision));
 
   LayerProblem problem;
   problem.model = facts;
@@ -85,6 +85,7 @@ Result<CudaLayerBench> bench_cuda_layer(const ModelFacts& model, const CudaLayer
   context.sm_count = limits.sm_count;
   context.read_GBps = limits.read_GBps;
   context.matrix_tflops = limits.matrix_tflops;
+  context.matrix = limits.matrix;
   context.packed_bytes = layers.front().info().packed_bytes;
   context.model_bytes = static_cast<std::int64_t>(weights.experts.size()) * expert_bytes(weights);
   const int fewest = *std::min_element(options.tokens.begin(), options.tokens.end());

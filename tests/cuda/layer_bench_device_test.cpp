@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "cpu/layer_fixture.hpp"
+#include "cuda/meter/meter.hpp"
 #include "cuda/moe/layer_bench.hpp"
 
 namespace tilewright::cuda {
@@ -44,7 +45,7 @@ class LayerBenchOnDevice : public testing::Test {
 };
 
 TEST_F(LayerBenchOnDevice, MeasuresRatesThatAnSm90Has) {
-  const auto limits = measure_gpu();
+  const auto limits = measure_gpu(Precision::w4a16);
   ASSERT_TRUE(limits) << limits.error().message();
   EXPECT_GT(limits->sm_count, 0);
   EXPECT_GT(limits->l2_bytes, std::int64_t{20} << 20U);
@@ -52,6 +53,16 @@ TEST_F(LayerBenchOnDevice, MeasuresRatesThatAnSm90Has) {
   EXPECT_LT(limits->read_GBps, 4900.0);
   EXPECT_GT(limits->matrix_tflops, 300.0);  // 989 at most: dense bf16 of an H100 SXM
   EXPECT_LT(limits->matrix_tflops, 1000.0);
+  EXPECT_EQ(limits->matrix, "bf16 wgmma");
+}
+
+TEST_F(LayerBenchOnDevice, MeasuresLessByMmaSyncThanByWgmma) {
+  const auto wgmma = measure_gpu(Precision::w4a16);
+  ASSERT_TRUE(wgmma) << wgmma.error().message();
+  const auto mma = measure_bf16_mma_tflops(wgmma->sm_count);
+  ASSERT_TRUE(mma) << mma.error().message();
+  EXPECT_GT(*mma, 0.3 * wgmma->matrix_tflops);
+  EXPECT_LT(*mma, wgmma->matrix_tflops);
 }
 
 TEST_F(LayerBenchOnDevice, TimesGraphsAndLaunchesOfAsManyLayersAsTheTimeAsks) {

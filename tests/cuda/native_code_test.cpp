@@ -12,11 +12,9 @@
 namespace tilewright {
 namespace {
 
-/// Machine code in the object of one tile; the test fails where there is none. `kind`: native and emulated are w4a4's,
-/// w4a16 is for SM12x and SM90 at once.
-std::vector<CodeImage> images_of(std::size_t tile, const std::string& kind = "native") {
-  const std::string path = std::string(TILEWRIGHT_PTXAS_REPORTS) + "/sm120_" + kind + "_" + std::to_string(tile) + ".o";
-  auto report = read_binary(path);
+/// Machine code in an object of kernels; the test fails where there is none.
+std::vector<CodeImage> images_in(const std::string& object) {
+  auto report = read_binary(std::string(TILEWRIGHT_PTXAS_REPORTS) + "/" + object);
   if (!report) {
     ADD_FAILURE() << report.error().message();
     return {};
@@ -26,6 +24,11 @@ std::vector<CodeImage> images_of(std::size_t tile, const std::string& kind = "na
     if (image.kind == ImageKind::cubin) images.push_back(std::move(image));
   }
   return images;
+}
+
+/// The object of one tile. `kind`: native and emulated are w4a4's, w4a16 is for SM12x and SM90 at once.
+std::vector<CodeImage> images_of(std::size_t tile, const std::string& kind = "native") {
+  return images_in("sm120_" + kind + "_" + std::to_string(tile) + ".o");
 }
 
 /// MMAs of a warp for one k-block: 16 x 8 x 64 each, 16 x 8 x 16 with w4a16. The loop over k-blocks is not unrolled,
@@ -146,6 +149,25 @@ TEST(FeedCode, LoadsTheFragmentsThatTheMmaWouldTake) {
     }
     EXPECT_EQ(kernels, tile.pingpong ? 2U : 1U);
   }
+}
+
+// What measures a rate has to do what it counts: eight MMAs a round, on operands that are in registers.
+TEST(MeterCode, MultipliesInRegistersAsOftenAsItCounts) {
+  const auto expect = [](const std::string& object, int fp4_mma, int half_mma) {
+    std::size_t kernels = 0;
+    for (const CodeImage& image : images_in(object)) {
+      for (const KernelInfo& kernel : image.kernels) {
+        ++kernels;
+        EXPECT_EQ(kernel.fp4_mma.value_or(0), fp4_mma) << kernel.symbol;
+        EXPECT_EQ(kernel.half_mma.value_or(0), half_mma) << kernel.symbol;
+        EXPECT_EQ(kernel.local_memory_loads, 0) << kernel.symbol;
+        EXPECT_EQ(kernel.shared_memory_loads.value_or(0), 0) << kernel.symbol;
+      }
+    }
+    return kernels;
+  };
+  EXPECT_GE(expect("fp4_mma_meter.o", 8, 0), 1U) << "for SM12x";
+  EXPECT_GE(expect("bf16_mma_meter.o", 0, 8), 2U) << "for SM90 and SM12x";
 }
 
 }  // namespace

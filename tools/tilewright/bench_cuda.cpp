@@ -48,6 +48,7 @@ Json context_json(const CudaLayerBenchOptions& how, const BenchPlan& plan, const
                {"sm_count", first.sm_count},
                {"read_GBps", rounded(first.read_GBps)},
                {"matrix_tflops", rounded(first.matrix_tflops)},
+               {"matrix", first.matrix},
                {"kernels", describe(plan.how)},
                {"timing", timing_words(how)},
                {"graph", how.graph},
@@ -56,10 +57,12 @@ Json context_json(const CudaLayerBenchOptions& how, const BenchPlan& plan, const
   Json ranks = Json::array();
   for (const Run& run : runs) {
     const CudaLayerBenchContext& context = run.bench.context;
-    ranks.push_back({{"tp", run.tp},
+    ranks.push_back({{"precision", to_string(run.precision)},
+                     {"tp", run.tp},
                      {"ep", run.ep},
                      {"read_GBps", rounded(context.read_GBps)},
                      {"matrix_tflops", rounded(context.matrix_tflops)},
+                     {"matrix", context.matrix},
                      {"copies", context.copies},
                      {"packed_bytes", context.packed_bytes},
                      {"model_bytes", context.model_bytes}});
@@ -115,7 +118,7 @@ Facts context_facts(const CudaLayerBenchOptions& how, const BenchPlan& plan, con
   return {name_of(run),
           {{"device", fmt::format("{}, {} SMs; {}", context.device, context.sm_count, describe(plan.how))},
            {"read", fmt::format("{} GB/s measured", significant(context.read_GBps, 4))},
-           {"matrix", fmt::format("{} TFLOP/s of dense bf16 measured", significant(context.matrix_tflops))},
+           {"matrix", fmt::format("{} TFLOP/s of {} measured", significant(context.matrix_tflops), context.matrix)},
            {"memory", fmt::format("{} packed from {} of weights; copies to rotate: {}",
                                   readable_bytes(static_cast<double>(context.packed_bytes)),
                                   readable_bytes(static_cast<double>(context.model_bytes)), context.copies)},

@@ -39,7 +39,7 @@ struct LayerTiming {
   double tflops = 0;
   double read_GBps = 0;                     ///< of the machine, measured in the same rounds; of a GPU, before them
   double dot_GMACps = 0;                    ///< of a CPU's dot-product instruction
-  double matrix_tflops = 0;                 ///< of a GPU, dense bf16
+  double matrix_tflops = 0;                 ///< of a GPU, dense
   std::string bound;                        ///< "read", or "dot" or "matrix": what the roofline says is slower
   double bound_share = 0;                   ///< the roofline's time over the measured one; 0 where there is no work
   std::optional<LayerSchedules> schedules;  ///< of a GPU

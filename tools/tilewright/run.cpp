@@ -76,7 +76,7 @@ Status use_tuned_schedules(const RunOptions& options, const LoadedLayer& layer, 
 
 Result<Timer> cuda_timer(const RunOptions& options, const LoadedLayer& layer, MoeLayer& packed, RunAnswer& answer) {
   TILEWRIGHT_TRY(use_tuned_schedules(options, layer, packed));
-  TILEWRIGHT_ASSIGN(const cuda::GpuLimits limits, cuda::measure_gpu());
+  TILEWRIGHT_ASSIGN(const cuda::GpuLimits limits, cuda::measure_gpu(answer.how.precision));
   answer.machine = limits.device;
   answer.sm_count = limits.sm_count;
   return Timer([&layer, &packed, limits](const std::vector<LayerInput>& inputs, std::vector<float>& y) {

@@ -17,13 +17,16 @@ std::string named(const GpuInfo& gpu) {
   return fmt::format("{} has compute capability {}.{}", gpu.name, gpu.major, gpu.minor);
 }
 
-/// The kernels that are this GPU's own.
+}  // namespace
+
 Result<Arch> own_kernels(const GpuInfo& gpu) {
   if (gpu.major == 9 && gpu.minor == 0) return Arch::sm_90;
   if (gpu.major == 12) return Arch::sm_120;
   return refuse(named(gpu) + "; the kernels are built for 9.0, 12.0 and 12.1",
                 "run on an H100, an H200 or an SM12x, or on the CPU backend");
 }
+
+namespace {
 
 Status check_precision(Arch kernels, Precision precision) {
   if (kernels == Arch::sm_90 && precision != Precision::w4a16) {

@@ -3,7 +3,7 @@
 
 namespace tilewright::cuda {
 
-Result<GpuLimits> measure_gpu() {
+Result<GpuLimits> measure_gpu(Precision /*precision*/) {
   TILEWRIGHT_TRY(cuda_available());
   return GpuLimits{};
 }
