@@ -7,7 +7,8 @@
 #
 # One test shows pages in Chromium; without it that test is skipped.
 # The tests also look at a trained model of 84 MB from PyPI, if pip may install it; without it one test is skipped.
-# CI also compiles rows of the CUTLASS oracle against real headers, 20 MB from PyPI; without them those are skipped.
+# CI also compiles rows of the CUTLASS oracle against real headers, 20 MB from PyPI, and, where there is an nvcc, takes the
+# disassembler of CUDA, 10 MB from PyPI; without them those tests are skipped.
 # Quiet when nothing is missing. Needs root, or sudo.
 set -euo pipefail
 
@@ -44,6 +45,14 @@ if [ "$scope" = ci ] && command -v pip >/dev/null &&
   timeout 180 pip install -q --no-deps --retries 1 --target "${XDG_CACHE_HOME:-$HOME/.cache}/tilewright/headers" \
     flashinfer-python==0.6.12 nvidia-cuda-runtime==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-cuda-cccl==13.0.85 \
     </dev/null >/dev/null 2>&1 || true
+fi
+
+# NVIDIA's disassembler, which a CUDA toolkit need not have: what the tool reads out of kernels is held against it.
+nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+disassembler=${XDG_CACHE_HOME:-$HOME/.cache}/tilewright/disassembler
+if [ "$scope" = ci ] && command -v pip >/dev/null && [ -x "$nvcc" ] && [ ! -d "$disassembler/nvidia" ]; then
+  timeout 120 pip install -q --no-deps --retries 1 --target "$disassembler" nvidia-cuda-cuobjdump==13.5.37 \
+    nvidia-cuda-nvdisasm==13.5.37 </dev/null >/dev/null 2>&1 || true
 fi
 
 is_installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]; }

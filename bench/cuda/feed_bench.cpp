@@ -6,7 +6,8 @@
 //                   needs for it at 4,096 FLOP a clock
 //   decode tiles    bytes of weights and scales, and of all that crosses the memory's pins (those, x and y), over the
 //                   kernel's time, against the read bandwidth measured in the run; and the time of the same launch
-//                   where every expert's weights are those of the first, which the L2 holds: what is not the DRAM's
+//                   where every expert's weights are those of the first, which the L2 holds: what is not the DRAM's.
+//                   Then the same with every depth of the ring
 //
 // 32 experts of 4,096 x 6,144 (453 MB), two copies of the weights in turn, more than the L2 holds; 512 rows each for
 // prefill, a tile's for decode. A timing is 8 launches that follow each other; medians of 9 timings.
@@ -177,6 +178,57 @@ void print_row(const Schedule& s, int rows, const FeedBench::Figures& figures, d
   std::fflush(stdout);
 }
 
+bool decodes(const Schedule& s) { return s.tile_n <= 64; }
+
+// Whether the fragments were loaded, by the time that they take.
+bool is_fed(const Schedule& s, const FeedBench::Figures& figures) {
+  if (figures.cycles_per_block >= fragment_cycles(s)) return true;
+  std::fprintf(stderr, "%s: %.0f cycles, and its fragments alone take %.0f: they were not loaded\n",
+               describe(s).c_str(), figures.cycles_per_block, fragment_cycles(s));
+  return false;
+}
+
+// Every tile with its deepest ring. Whether all were fed.
+bool print_tiles(FeedBench& bench, double read_GBps) {
+  bool fed = true;
+  const char* separator = "";
+  for (const sm120::BuiltGemm& gemm : sm120::built_gemms()) {
+    if (gemm.policy != sm120::MmaPolicy::feed_only) continue;
+    for (const SplitKind split : {SplitKind::none, SplitKind::stream_k}) {
+      Schedule schedule = gemm.deepest;
+      schedule.split.kind = split;
+      if (!takes(gemm, schedule) || (!decodes(schedule) && split != SplitKind::none)) continue;
+      const int rows = decodes(schedule) ? schedule.tile_n : kPrefillRows;
+      const auto figures = bench.time(gemm, schedule, rows, false);
+      const double l2_us = bench.time(gemm, schedule, rows, true).us;
+      std::printf("%s\n  ", separator);
+      print_row(schedule, rows, figures, l2_us, read_GBps);
+      fed = is_fed(schedule, figures) && fed;
+      separator = ",";
+    }
+  }
+  return fed;
+}
+
+// The decode tiles of 128 k with every depth: what bytes in flight do for the bandwidth.
+void print_depths(FeedBench& bench, double read_GBps) {
+  const char* separator = "";
+  for (const sm120::BuiltGemm& gemm : sm120::built_gemms()) {
+    const Schedule& deepest = gemm.deepest;
+    if (gemm.policy != sm120::MmaPolicy::feed_only || !decodes(deepest) || deepest.tile_k != 128) continue;
+    for (int stages = 3; stages <= deepest.stages; ++stages) {
+      Schedule schedule = deepest;
+      schedule.stages = stages;
+      if (!takes(gemm, schedule)) continue;
+      const auto figures = bench.time(gemm, schedule, schedule.tile_n, false);
+      std::printf("%s\n  {\"schedule\": \"%s\", \"ring_weight_bytes\": %lld, \"us\": %.2f, \"all_share\": %.3f}",
+                  separator, describe(schedule).c_str(), static_cast<long long>(stages * weight_tile_bytes(schedule)),
+                  figures.us, all_bytes(schedule.tile_n) / figures.us * 1e-3 / read_GBps);
+      separator = ",";
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -189,28 +241,9 @@ int main() {
   FeedBench bench(*gpu);
   std::printf("{\"schema\": \"tilewright.feed/2\", \"device\": \"%s\", \"read_GBps\": %.0f, \"results\": [",
               gpu->name.c_str(), read);
-  const char* separator = "";
-  int exit = 0;
-  for (const sm120::BuiltGemm& gemm : sm120::built_gemms()) {
-    if (gemm.policy != sm120::MmaPolicy::feed_only) continue;
-    const bool decode = gemm.deepest.tile_n <= 64;
-    for (const SplitKind split : {SplitKind::none, SplitKind::stream_k}) {
-      Schedule schedule = gemm.deepest;
-      schedule.split.kind = split;
-      if (!takes(gemm, schedule) || (!decode && split != SplitKind::none)) continue;
-      const int rows = decode ? schedule.tile_n : kPrefillRows;
-      const auto figures = bench.time(gemm, schedule, rows, false);
-      const double l2_us = bench.time(gemm, schedule, rows, true).us;
-      std::printf("%s\n  ", separator);
-      print_row(schedule, rows, figures, l2_us, read);
-      if (figures.cycles_per_block < fragment_cycles(schedule)) {
-        std::fprintf(stderr, "%s: %.0f cycles, and its fragments alone take %.0f: they were not loaded\n",
-                     describe(schedule).c_str(), figures.cycles_per_block, fragment_cycles(schedule));
-        exit = 3;
-      }
-      separator = ",";
-    }
-  }
+  const bool fed = print_tiles(bench, read);
+  std::printf("\n], \"depths\": [");
+  print_depths(bench, read);
   std::printf("\n]}\n");
-  return exit;
+  return fed ? 0 : 3;
 }
