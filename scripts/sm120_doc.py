@@ -73,6 +73,10 @@ class Feed:
         if result.get("schema") != "tilewright.feed/2":
             fail(f"{path}: schema is {result.get('schema')!r}, not 'tilewright.feed/2'; run cuda_feed_bench again")
         self.device, self.read = result["device"], result["read_GBps"]
+        self.depths = {}  # share of the read bandwidth, all bytes, by tile and stages
+        for row in result["depths"]:
+            m, n, k, stages, consumers, _ = self.PATTERN.fullmatch(row["schedule"]).groups()
+            self.depths.setdefault(f"{m}x{n}x{k}, {consumers}", {})[int(stages)] = row["all_share"]
         self.rows = []
         for row in result["results"]:
             m, n, k, stages, consumers, split = self.PATTERN.fullmatch(row["schedule"]).groups()
@@ -179,7 +183,15 @@ def feed_section(feed):
         "the predictions below take the account of shared memory for them. *All bytes* are weights, x and y. *From L2* is the time where every expert's\n"
         "weights are the first's, and little comes from DRAM.\n\n"
         + table([*head, "us", "weights, GB/s", "of read", "all bytes, GB/s", "of read", "from L2, us"], "lrrrrrrrrrr", decode)
+        + "\nThe same share, of all bytes, by the depth of the ring; the last of each row is the deepest that fits:\n\n"
+        + depth_table(feed)
     )
+
+
+def depth_table(feed):
+    depths = range(min(map(min, feed.depths.values())), max(map(max, feed.depths.values())) + 1)
+    rows = [[tile, *(f"{shares[depth]:.2f}" if depth in shares else "" for depth in depths)] for tile, shares in feed.depths.items()]
+    return table(["stages", *map(str, depths)], "l" + "r" * len(depths), rows)
 
 
 def dense_section(plan, feed, published_us):
