@@ -24,7 +24,8 @@ int kept_draws(std::int64_t tokens, int top_k, int experts) {
   return mean < 16 ? 8 : mean < 128 ? 4 : 2;
 }
 
-// Up to so many choices are drawn token by token; of more, each expert's rows are drawn by themselves.
+// Up to so many choices of a rank that has at least half of the experts are drawn token by token. Otherwise each
+// expert's rows are drawn by themselves: of a small rank they hardly depend on each other.
 constexpr std::int64_t kMostChoices = 256;
 // Means from which a binomial is taken for a normal distribution.
 constexpr double kManyRows = 4.0;
@@ -58,8 +59,8 @@ class Random {
 /// Draws the rows of a rank's experts.
 class Router {
  public:
-  Router(std::int64_t tokens, int top_k, int experts, int local, const RowModel& model)
-      : tokens_(tokens), top_k_(top_k), experts_(experts), local_(local) {
+  Router(std::int64_t tokens, int top_k, int experts, int local, const RowModel& model, int draws)
+      : tokens_(tokens), top_k_(top_k), experts_(experts), local_(local), draws_(static_cast<std::uint64_t>(draws)) {
     if (model.distribution == RowDistribution::power_law) {
       by_popularity_ = true;
       ranks_ = std::max(1, experts / local);
@@ -74,16 +75,18 @@ class Router {
     }
     for (const double chance : chances_) {
       none_.push_back(chance < 1.0 ? std::exp(static_cast<double>(tokens) * std::log1p(-chance)) : 0.0);
+      strata_.push_back(random_.next());
     }
   }
 
-  Counts draw() {
+  /// Number `draw` of as many as there will be.
+  Counts draw(std::uint64_t draw) {
     Counts counts(static_cast<std::size_t>(local_), 0);
-    if (tokens_ * top_k_ <= kMostChoices) {
+    if (tokens_ * top_k_ <= kMostChoices && 2 * local_ >= experts_) {
       for (std::int64_t token = 0; token < tokens_; ++token) by_popularity_ ? choose_popular(counts) : choose(counts);
       return counts;
     }
-    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = binomial(chances_[i], none_[i]);
+    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = binomial(i, draw);
     if (local_ == experts_) settle(counts);
     return counts;
   }
@@ -112,17 +115,18 @@ class Router {
     }
   }
 
-  // Of `tokens` with this chance each; `none` is the probability of no row.
-  std::int64_t binomial(double chance, double none) {
+  // Rows of an expert.
+  std::int64_t binomial(std::size_t expert, std::uint64_t draw) {
+    const double chance = chances_[expert];
     if (chance >= 1.0) return tokens_;
     const auto n = static_cast<double>(tokens_);
     if (n * chance >= kManyRows) {
       const double rows = n * chance + std::sqrt(n * chance * (1.0 - chance)) * random_.normal();
       return std::clamp<std::int64_t>(std::llround(rows), 0, tokens_);
     }
-    const double goal = random_.uniform();
-    double weight = none;
-    double sum = none;
+    const double goal = stratified(expert, draw);
+    double weight = none_[expert];
+    double sum = weight;
     std::int64_t rows = 0;
     while (sum <= goal && rows < tokens_ && weight > 1e-18) {
       weight *= (n - static_cast<double>(rows)) * chance / ((1.0 - chance) * static_cast<double>(rows + 1));
@@ -130,6 +134,14 @@ class Router {
       sum += weight;
     }
     return rows;
+  }
+
+  // Uniform, from another of equal parts in every draw, in an order of the expert's own (Latin hypercube sampling): so
+  // all draws together have as many active experts as the distribution.
+  double stratified(std::size_t expert, std::uint64_t draw) {
+    const std::uint64_t order = strata_[expert];
+    const std::uint64_t part = (draw * (order | 1U) + (order >> 32U)) % draws_;  // draws_ is a power of two
+    return (static_cast<double>(part) + random_.uniform()) / static_cast<double>(draws_);
   }
 
   // A rank with all experts has k rows a token: what is over or missing, one a turn from experts that can give or take.
@@ -153,11 +165,13 @@ class Router {
   int top_k_;
   int experts_;
   int local_;
+  std::uint64_t draws_;
   bool by_popularity_ = false;
   int ranks_ = 1;
   std::vector<double> chances_;  // of the rank's experts
   std::vector<double> none_;     // that no token takes them
   std::vector<double> reached_;  // sums of all experts' chances, up to each
+  std::vector<std::uint64_t> strata_;
   std::vector<int> deck_;
   Random random_;
 };
@@ -174,11 +188,12 @@ Result<std::vector<RowsDraw>> drawn_rows(std::int64_t tokens, int top_k, int exp
   TILEWRIGHT_TRY(expected_rows(tokens, top_k, experts, local_experts, model));  // the limits are the same
   std::vector<RowsDraw> draws;
   if (model.distribution == RowDistribution::balanced) return draws;
-  Router router(tokens, top_k, experts, local_experts, model);
-  std::vector<std::tuple<std::int64_t, std::int64_t, Counts>> all;
   const int kept = kept_draws(tokens, top_k, experts);
-  for (int i = 0; i < kept * kDrawsAKept; ++i) {
-    Counts counts = router.draw();
+  const int count = kept * kDrawsAKept;
+  Router router(tokens, top_k, experts, local_experts, model, count);
+  std::vector<std::tuple<std::int64_t, std::int64_t, Counts>> all;
+  for (int i = 0; i < count; ++i) {
+    Counts counts = router.draw(static_cast<std::uint64_t>(i));
     const std::int64_t active = std::count_if(counts.begin(), counts.end(), [](std::int64_t rows) { return rows > 0; });
     const std::int64_t total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
     all.emplace_back(active, total, std::move(counts));
@@ -187,7 +202,9 @@ Result<std::vector<RowsDraw>> drawn_rows(std::int64_t tokens, int top_k, int exp
     return std::tie(std::get<0>(a), std::get<1>(a)) < std::tie(std::get<0>(b), std::get<1>(b));
   });
   const double share = 1.0 / kept;
-  for (std::size_t i = kDrawsAKept / 2; i < all.size(); i += kDrawsAKept) {
+  for (std::size_t part = 0; part < static_cast<std::size_t>(kept); ++part) {
+    // A part has two in its middle: the one and the other in turn.
+    const std::size_t i = part * kDrawsAKept + kDrawsAKept / 2 - part % 2;
     TILEWRIGHT_ASSIGN(RowsHistogram rows, rows_from_counts(std::get<2>(all[i])));
     const auto known = std::find_if(draws.begin(), draws.end(), [&](const RowsDraw& d) { return same(d.rows, rows); });
     if (known != draws.end()) {
