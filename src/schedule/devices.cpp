@@ -71,8 +71,10 @@ std::vector<Device> hopper() {
   set_tensor_cores(h100, {0, 8192, 4096}, 0.90);
   Device h200 = gpu("h200", "NVIDIA H200 SXM", Arch::sm_90, 132, 1830);
   // L2 is 50 MB by data sheet; torch reports 60 MB: https://github.com/deepseek-ai/DeepGEMM/issues/107. The smaller one
-  // is safe. 4310 to 4430 GB/s measured read-only; FP8 grouped kernels reach 4330.
+  // is safe. 4612 GB/s measured read-only by `tilewright calibrate`; others report 4310 to 4430.
   set_memory(h200, 50 * kMiB, 4800, 4610);
+  // Long GEMMs draw so much power that clocks fall: cuBLAS in bf16 on one H200 reaches 770 TFLOP/s at 8192^3, 732 to
+  // 743 at 16384 x 4096 x 6144. Those of regret-trials.json (cost_constants.hpp), up to 1 ms, agree with this share.
   set_tensor_cores(h200, {0, 8192, 4096}, 0.90);
   h100.l2_bytes_per_clk = h200.l2_bytes_per_clk = kHopperL2BytesPerClk;
   return {h100, h200};
