@@ -67,7 +67,8 @@ class Router {
       const std::vector<double> all = schedule::power_law_chances(top_k, experts, model.alpha);
       reached_.resize(all.size());
       std::partial_sum(all.begin(), all.end(), reached_.begin());
-      for (int i = 0; i < local; ++i) chances_.push_back(all[static_cast<std::size_t>(i * ranks_)]);
+      for (int i = 0; i < local; ++i)
+        chances_.push_back(all[static_cast<std::size_t>(i) * static_cast<std::size_t>(ranks_)]);
     } else {
       chances_.assign(static_cast<std::size_t>(local), static_cast<double>(top_k) / experts);
       deck_.resize(static_cast<std::size_t>(experts));
