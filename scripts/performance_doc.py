@@ -5,7 +5,8 @@
   scripts/performance_doc.py --check   fail when the page is not what the results say
 
 A result is bench/results/MACHINE/NAME.json, as the tool printed it. Those of `tilewright validate` are on docs/model.md, those of
-`cuda_feed_bench` on docs/kernels/sm120-prediction.md (scripts/sm120_doc.py).
+`cuda_feed_bench` on docs/kernels/sm120-prediction.md (scripts/sm120_doc.py). Of `tilewright regret --replay` the summaries are shown;
+the times that it replays, NAME-trials.json, are not.
 """
 
 import json
@@ -16,6 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "performance.md"
 SCHEMA = "tilewright.bench/1"
+REGRET_SCHEMA = "tilewright.regret/1"
+TRIALS_SUFFIX = "-trials.json"
 
 INTRODUCTION = """# Measured performance
 
@@ -51,7 +54,7 @@ COLUMNS = [
 
 def load(path):
     result = json.loads(path.read_text(encoding="utf-8"))
-    if result.get("schema") != SCHEMA:
+    if result.get("schema") not in (SCHEMA, REGRET_SCHEMA):
         sys.exit(f"performance_doc: {path}: schema is {result.get('schema')!r}, not {SCHEMA!r}; run `tilewright bench` again")
     return result
 
@@ -99,8 +102,33 @@ def quality_of(result):
     return "".join("\n" + line for line in lines)
 
 
+def regret_row(half, group, s):
+    return (
+        f"| {half} | {group} | {s['shapes']} | {s['regret_geomean']:.4f} | {s['regret_p95']:.3f} | {s['regret_worst']:.3f} | "
+        f"{100 * s['top1']:.0f} % | {100 * s['top3']:.0f} % | {100 * s['time_mape']:.1f} % | {100 * s['time_p90']:.0f} % | {100 * s['time_bias']:+.1f} % |"
+    )
+
+
+def regret_section(machine, path, result):
+    """How near the planner's choices and times are, over all schedules of many layers."""
+    names = {"held_out": "held out", "fitting": "fitting"}
+    rows = [regret_row(names[half], "all", result[half]) for half in names]
+    rows += [regret_row(names[g["half"]], g["group"], g) for g in result["groups"] if g["half"] == "held_out"]
+    return (
+        f"## {machine}: {path.stem}\n\n"
+        f"- {result['device']}, {result['sm_count']} SMs, driver {result['driver']}; {result['measured']} GEMMs, every legal schedule of each measured by "
+        f"version {result['version']}. Timing: {result['timing']}.\n"
+        f"- Choices and predictions are those of this build's model: `tilewright regret --replay` of the committed times. *regret*: time of the choice over the fastest "
+        f"schedule's; *error*: of the predicted time of the choice. No constant was taken from the held-out half.\n\n"
+        "| half | of | GEMMs | regret | p95 | worst | top 1 | top 3 | error | p90 | bias |\n"
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n" + "\n".join(rows) + "\n"
+    )
+
+
 def section(machine, path):
     result = load(path)
+    if result["schema"] == REGRET_SCHEMA:
+        return regret_section(machine, path, result)
     title = f"## {machine}: {path.stem}"
     columns = columns_of(result["results"])
     head = "| " + " | ".join(name for name, _, _ in columns) + " |"
@@ -110,7 +138,8 @@ def section(machine, path):
 
 
 def page():
-    sections = [section(path.parent.name, path) for path in sorted(RESULTS.glob("*/*.json")) if path.parent.name not in ("published", "feed")]
+    paths = [path for path in sorted(RESULTS.glob("*/*.json")) if path.parent.name not in ("published", "feed")]
+    sections = [section(path.parent.name, path) for path in paths if not path.name.endswith(TRIALS_SUFFIX)]
     return INTRODUCTION + "".join("\n" + text for text in sections)
 
 

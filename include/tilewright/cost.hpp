@@ -3,16 +3,15 @@
 // A SM walks tiles of tile_m weights x tile_n tokens in blocks of tile_k. One k-block takes it the longest of
 //   mma      2 tile_m tile_n tile_k / (FLOP a clock, times the share that the best kernel sustains)
 //   decode   tile_m tile_k / (weights a clock that the decoder makes bf16; not on FP4 tensor cores); it joins the MMA
-//   as
-//            sqrt(mma^2 + decode^2)
+//            as sqrt(mma^2 + decode^2)
 //   smem     bytes written by the copies and read by the fragments / 128 a clock
 //   l2       bytes of a stage / (L2 bytes a clock and SM)
 //   latency  DRAM latency / (stages in flight), by Little's law; not divided among resident blocks
-// plus a fixed time for its barriers. Tiles are dealt to SMs in waves: every tile counts in full, as the histogram of
-// rows gives it. Meanwhile DRAM has to deliver each byte once: weights of active experts, activations in and out. The
-// two overlap, imperfectly where they are alike: (dram^4 + sm^4)^(1/4). Launch, the fill of the ring and the tail (the
-// last epilogue, the reduction of a split K) come on top. Constants and their sources are in
-// src/schedule/cost_constants.hpp.
+// plus a fixed time for its barriers. Tiles are dealt to SMs as the kernels deal them, those of the largest experts
+// first, and the SM with the most work is what counts. Meanwhile DRAM has to deliver each byte once: weights of active
+// experts, activations in and out. The two overlap, imperfectly where they are alike: (dram^4 + sm^4)^(1/4). Launch,
+// the fill of the ring and the tail (the last epilogue, the reduction of a split K) come on top. Constants and their
+// sources are in src/schedule/cost_constants.hpp.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +52,8 @@ struct Cost {
   std::int64_t weight_bytes = 0;
 };
 
-/// Predicts a legal schedule (see `reject`); of another one the result has no meaning.
+/// Predicts a legal schedule (see `reject`); of another one the result has no meaning. Of a problem with draws, every
+/// time and count is the mean over them: time is a step function of rows.
 Cost predict(const Device& device, const GemmProblem& problem, const Schedule& schedule);
 
 /// The physical floor of a GEMM on a device: spec bandwidth, dense peak, nothing else.

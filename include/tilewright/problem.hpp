@@ -54,9 +54,22 @@ struct RowModel {
 /// least one. Under a power law experts are dealt to the ranks in order of popularity, and this is the rank that holds
 /// the most popular one: a layer takes as long as its slowest rank. Uniform rows are the quantiles of the binomial
 /// distribution at (i + 1/2) / local_experts, so that the number of active experts agrees with
-/// local * (1 - (1 - k / E)^T) within one.
+/// local * (1 - (1 - k / E)^T) within one. Rows of a power law are those of systematic sampling from `tokens` evenly
+/// spaced starts: each within one of its mean, and k distinct experts a token.
 Result<RowsHistogram> expected_rows(std::int64_t tokens, int top_k, int experts, int local_experts,
                                     const RowModel& model = {});
+
+/// Rows as some routings give them, and how many of all routings they stand for.
+struct RowsDraw {
+  RowsHistogram rows;  ///< may be without any row: a rank that no token chose
+  double share = 1.0;  ///< sums to 1 over the draws of a problem
+};
+
+/// Up to eight draws of what expected_rows() is the mean of, the same ones for the same arguments: tokens choose k
+/// distinct experts each, at random or by the power law. None where rows are balanced, which nothing is random about.
+/// Errors as expected_rows().
+Result<std::vector<RowsDraw>> drawn_rows(std::int64_t tokens, int top_k, int experts, int local_experts,
+                                         const RowModel& model = {});
 
 enum class GemmId : std::uint8_t {
   gemm1,  ///< gate and up (or up alone): N = 2 I (or I), K = H; also a grouped GEMM by itself that does not combine
@@ -69,7 +82,8 @@ struct GemmProblem {
   std::int64_t n = 0;  ///< weight rows of an expert (output features)
   std::int64_t k = 0;  ///< a multiple of 16
   RowsHistogram rows;
-  std::int64_t tokens = 0;  ///< distinct tokens behind the rows
+  std::vector<RowsDraw> draws;  ///< of a random routing, of which `rows` are the expected ones; empty: rows are exact
+  std::int64_t tokens = 0;      ///< distinct tokens behind the rows
   Precision precision = Precision::w4a16;
   Epilogue epilogue = Epilogue::bf16;
 };

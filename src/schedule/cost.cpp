@@ -43,7 +43,10 @@ std::int64_t activation_bytes(const GemmProblem& problem) {
 
 std::int64_t tile_count(const GemmProblem& problem, const Schedule& s) {
   std::int64_t token_tiles = 0;
-  for (const auto& bin : problem.rows.bins) token_tiles += bin.experts * (round_up(bin.rows, s.tile_n) / s.tile_n);
+  for (const auto& bin : problem.rows.bins) {
+    token_tiles += bin.rows <= s.tile_n ? (bin.rows > 0 ? bin.experts : 0)
+                                        : bin.experts * (round_up(bin.rows, s.tile_n) / s.tile_n);
+  }
   return token_tiles * (round_up(problem.n, s.tile_m) / s.tile_m);
 }
 
@@ -64,6 +67,7 @@ Cost shape_cost(const Device& device, const GemmProblem& problem, const Schedule
 }
 
 double joined(double a, double b, double order) {
+  if (order == 2.0) return std::sqrt(a * a + b * b);  // the one that is asked for most
   // Scaled by the larger one, so that the powers stay near 1.
   const double larger = std::max(a, b);
   if (larger <= 0) return 0.0;
@@ -93,12 +97,48 @@ Bound longest_term(const Cost& cost) {
 
 }  // namespace schedule
 
-Cost predict(const Device& device, const GemmProblem& problem, const Schedule& s) {
+namespace {
+
+Cost predict_rows(const Device& device, const GemmProblem& problem, const Schedule& s) {
   Cost cost = on_cpu(s.mma) ? schedule::predict_cpu(device, problem, s) : schedule::predict_gpu(device, problem, s);
   cost.predicted_us =
       schedule::joined(cost.dram_us, cost.sm_us, schedule::kOverlapOrder) + cost.launch_us + cost.tail_us;
-  cost.bound = schedule::longest_term(cost);
   return cost;
+}
+
+// What of a cost is a mean over draws as it is; counts are rounded, and fills are those of the expected rows.
+constexpr double Cost::*kMeans[] = {&Cost::predicted_us, &Cost::dram_us,        &Cost::mma_us,      &Cost::decode_us,
+                                    &Cost::smem_us,      &Cost::l2_us,          &Cost::latency_us,  &Cost::launch_us,
+                                    &Cost::epilogue_us,  &Cost::tail_us,        &Cost::overhead_us, &Cost::sm_us,
+                                    &Cost::waves,        &Cost::wave_efficiency};
+
+}  // namespace
+
+Cost predict(const Device& device, const GemmProblem& problem, const Schedule& s) {
+  if (problem.draws.empty()) {
+    Cost cost = predict_rows(device, problem, s);
+    cost.bound = schedule::longest_term(cost);
+    return cost;
+  }
+  Cost mean = schedule::shape_cost(device, problem, s);
+  for (double Cost::*const field : kMeans) mean.*field = 0;
+  double tiles = 0;
+  double dram_bytes = 0;
+  double weight_bytes = 0;
+  GemmProblem drawn{problem.gemm, problem.n, problem.k, {}, {}, problem.tokens, problem.precision, problem.epilogue};
+  for (const RowsDraw& draw : problem.draws) {
+    drawn.rows = draw.rows;
+    const Cost cost = predict_rows(device, drawn, s);
+    for (double Cost::*const field : kMeans) mean.*field += draw.share * cost.*field;
+    tiles += draw.share * static_cast<double>(cost.tiles);
+    dram_bytes += draw.share * static_cast<double>(cost.dram_bytes);
+    weight_bytes += draw.share * static_cast<double>(cost.weight_bytes);
+  }
+  mean.tiles = std::llround(tiles);
+  mean.dram_bytes = std::llround(dram_bytes);
+  mean.weight_bytes = std::llround(weight_bytes);
+  mean.bound = schedule::longest_term(mean);
+  return mean;
 }
 
 Roofline roofline(const Device& device, const GemmProblem& problem) {

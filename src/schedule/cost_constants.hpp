@@ -16,6 +16,11 @@ inline constexpr double kSmemBytesPerClk = 128.0;
 // and 67 cycles (docs/kernels/sm90.md), the norm of 24 and of the wgmma's 13, 13, 16, 32 and 64.
 inline constexpr double kDecodedWeightsPerClk = 1024.0 / 24.0;
 
+// Share of that rate that a whole kernel keeps, whose consumers also wait for stages and hand them back. [calibrated]
+// on the fitting half of bench/results/h200/regret-trials.json, as are kEpilogueCyclesSm90, kStagedGroupCycles,
+// kStreamKHandoverUs, kPartialTileUs, kArrangeLaunchUs and kArrangeShare: 30 cycles an m64k16 step.
+inline constexpr double kDecodeShare = 0.80;
+
 // The same of an mma.sync kernel on SM12x, for each column of warps that decodes them. [derived] from its machine code:
 // 64 codes of a lane take 168 instructions (8 registers of 7 shifts, 8 logic operations and 4 products, 4 pairs of
 // scales of 4), and a SM issues 128 lanes a clock (docs/kernels/sm120.md).
@@ -36,18 +41,30 @@ inline constexpr double kBlockOverheadSm90 = 220.0;
 // SM120 model for 128 x 128 tiles, less the bytes that are counted here.
 inline constexpr double kEpilogueCycles = 500.0;
 
+// The same of SM90's kernels, with the next tile's slot, whose first fragments nothing hides; and for each group of
+// tokens that goes through the staging buffer between two barriers. [calibrated] as kDecodeShare
+inline constexpr double kEpilogueCyclesSm90 = 1150.0;
+inline constexpr double kStagedGroupCycles = 165.0;
+inline constexpr int kStagedTokens = 32;  // of a group (src/cuda/sm90/gemm_shape.cuh)
+
+// Putting GEMM1's tokens into tile order before it: the kernel's launch, us, and the share of the read bandwidth that
+// its copies reach. [calibrated] likewise
+inline constexpr double kArrangeLaunchUs = 1.0;
+inline constexpr double kArrangeShare = 0.83;
+
 // Launch of a kernel inside a CUDA graph, us. [derived]: the best whole layers start at 20 us for one token (INT4
 // Marlin on an RTX PRO 6000) with five kernels a layer.
 inline constexpr double kLaunchUs = 4.0;
 
 // The same for a kernel that is launched before the one ahead of it has drained, and loads weights meanwhile: the SM90
-// kernels of a layer. [measured] on an H200: GEMM2 of a Qwen3-30B token takes 6.6 us, 5.4 of it by the other terms.
-inline constexpr double kDependentLaunchUs = 1.2;
+// kernels of a layer. [measured] on an H200 by `tilewright calibrate`, empty kernels.
+inline constexpr double kDependentLaunchUs = 0.49;
 
-// What handing partial sums over costs SM90 stream-K besides the bytes and two trips to memory, us. [measured]: for one
-// token it took 1.0 to 2.5 us longer than whole tiles on GLM-5 and DeepSeek-V3, where its even shares put it 1 to 3 us
-// ahead.
-inline constexpr double kStreamKHandoverUs = 2.5;
+// What SM90 stream-K costs at the end of a GEMM, whether or not a tile is divided, us: blocks that begin anywhere in K
+// start later, and meet at a flag. [calibrated] as kDecodeShare
+inline constexpr double kStreamKHandoverUs = 3.05;
+// What each part of a divided tile adds besides its bytes, us: a flag is seen, a barrier passed. [calibrated] likewise
+inline constexpr double kPartialTileUs = 0.085;
 
 // How DRAM time and SM time join: the norm of this order. 1 would be no overlap, infinity a perfect one. [assumed]
 inline constexpr double kOverlapOrder = 4.0;

@@ -27,6 +27,8 @@ constexpr double kSm12xL2Rate = 20.0;
 // 8e6 / 1.3e3 B a clock for 132 SMs: https://github.com/deepseek-ai/DeepGEMM (SM90 heuristics). Carried over to SM10x
 // and SM110, whose L2 rates were not found, in proportion to their SMs.
 constexpr double kSm90L2Rate = 8e6 / 1.3e3 / 132;
+// [measured] on an H200 by `tilewright calibrate`: what all SMs read from the L2 in a clock.
+constexpr double kHopperL2BytesPerClk = 4003;
 // Share of the specified DRAM bandwidth to expect where nobody published a read rate: the Workstation's 1525 of 1792.
 constexpr double kUnmeasuredReadShare = 0.85;
 
@@ -69,11 +71,12 @@ std::vector<Device> hopper() {
   set_tensor_cores(h100, {0, 8192, 4096}, 0.90);
   Device h200 = gpu("h200", "NVIDIA H200 SXM", Arch::sm_90, 132, 1830);
   // L2 is 50 MB by data sheet; torch reports 60 MB: https://github.com/deepseek-ai/DeepGEMM/issues/107. The smaller one
-  // is safe. 4310 to 4430 GB/s measured read-only; FP8 grouped kernels reach 4330.
-  set_memory(h200, 50 * kMiB, 4800, 4350);
-  // cuBLAS in bf16 on one H200: 770 TFLOP/s at 8192^3, 732 to 743 at 16384 x 4096 x 6144, of 989 at this clock: power
-  // is the limit.
-  set_tensor_cores(h200, {0, 8192, 4096}, 0.76);
+  // is safe. 4612 GB/s measured read-only by `tilewright calibrate`; others report 4310 to 4430.
+  set_memory(h200, 50 * kMiB, 4800, 4610);
+  // Long GEMMs draw so much power that clocks fall: cuBLAS in bf16 on one H200 reaches 770 TFLOP/s at 8192^3, 732 to
+  // 743 at 16384 x 4096 x 6144. Those of regret-trials.json (cost_constants.hpp), up to 1 ms, agree with this share.
+  set_tensor_cores(h200, {0, 8192, 4096}, 0.90);
+  h100.l2_bytes_per_clk = h200.l2_bytes_per_clk = kHopperL2BytesPerClk;
   return {h100, h200};
 }
 

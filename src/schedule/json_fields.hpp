@@ -43,6 +43,16 @@ class Fields {
     return {};
   }
 
+  /// Likewise with each element of an array of anything, and its place.
+  template <typename Read>
+  Status each_value(const char* key, Read read) const {
+    TILEWRIGHT_ASSIGN(const Json* array, array_at(key));
+    for (std::size_t i = 0; i < array->size(); ++i) {
+      TILEWRIGHT_TRY(read((*array)[i], place(key) + "[" + std::to_string(i) + "]"));
+    }
+    return {};
+  }
+
   /// A text that `parse` understands.
   template <typename T>
   Result<T> name(const char* key, Result<T> (*parse)(const std::string&)) const {

@@ -94,6 +94,10 @@ Result<LayerGemms> layer_gemms(const LayerProblem& problem) {
   gemms.local_experts = (model.experts + problem.ep - 1) / problem.ep;
   TILEWRIGHT_ASSIGN(gemms.intermediate, split_intermediate(problem));
   TILEWRIGHT_ASSIGN(gemms.gemm1.rows, layer_rows(problem, gemms.local_experts));
+  if (problem.counts.empty()) {
+    TILEWRIGHT_ASSIGN(gemms.gemm1.draws, drawn_rows(problem.tokens, model.routing.top_k, model.experts,
+                                                    gemms.local_experts, problem.rows));
+  }
   const bool is_gated = model.activation.gated();
   gemms.gemm1.gemm = GemmId::gemm1;
   gemms.gemm1.n = (is_gated ? 2 : 1) * gemms.intermediate;

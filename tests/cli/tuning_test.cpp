@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "cli/run_tool.hpp"
 #include "support/temporary_directory.hpp"
@@ -94,13 +96,34 @@ TEST(Tuning, EveryVerbThatUsesTheCacheSaysHowToNameIt) {
 TEST(Tuning, MistakesAreUsageErrorsInOneLine) {
   for (const std::string arguments :
        {"tune", "tune --model glm-5 --device h200", "tune --model glm-5 --budget 0", "regret --device h200",
-        "calibrate --device cpu", "calibrate --format html", "tune --model glm-5 --format html"}) {
+        "regret --replay a.json --record b.json", "calibrate --device cpu", "calibrate --format html",
+        "tune --model glm-5 --format html"}) {
     const ToolRun run = tilewright(arguments);
     EXPECT_EQ(run.exit, 2) << arguments;
     EXPECT_EQ(run.error_lines(), 1) << arguments << "\n" << run.err;
     EXPECT_TRUE(run.out.empty()) << arguments;
   }
   EXPECT_EQ(tilewright("regret --model gpt-2").exit, 1);
+}
+
+// bench/results/h200/regret.json is what the tool prints; docs/tuning.md says how it is written anew.
+TEST(Tuning, TheCommittedRegretReportIsWhatReplayingTheMeasurementsGives) {
+  const std::string results = TILEWRIGHT_SOURCE_DIR "/bench/results/h200/";
+  const ToolRun run = tilewright("regret --replay " + results + "regret-trials.json --format json");
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const auto printed = nlohmann::json::parse(run.out);
+  std::ifstream file(results + "regret.json");
+  const auto committed = nlohmann::json::parse(file);
+  for (const char* half : {"held_out", "fitting"}) EXPECT_EQ(printed[half], committed[half]) << half;
+  EXPECT_EQ(printed["held_out"]["shapes"], 540);
+  EXPECT_EQ(printed["version"], "0.1.0");
+  EXPECT_EQ(printed["predicted_by"], TILEWRIGHT_VERSION);
+  EXPECT_EQ(printed["replayed"], true);
+
+  const ToolRun text = tilewright("regret --model glm-5 --replay " + results + "regret-trials.json");
+  EXPECT_EQ(text.exit, 0);
+  EXPECT_NE(text.out.find("180 of 180 problems"), std::string::npos);
+  EXPECT_EQ(tilewright("regret --replay no-such-file.json").exit, 1);
 }
 
 TEST(Tuning, WithoutAGpuTheReasonIsOneLine) {

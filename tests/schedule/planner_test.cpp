@@ -32,8 +32,10 @@ TEST(Planner, ChoosesTheShapesThatMeasuredBestOnAnH200) {
   EXPECT_GE(decode.tile_k, 256);
   const Schedule prefill =
       chosen(plan(d, grouped_gemm(32, 2048, 4096, 6144, Precision::w4a16).value()).value()).schedule;
-  EXPECT_EQ(prefill.tile_m, 128);
-  EXPECT_EQ(prefill.tile_n, 240);
+  // The fastest in 17 of the 18 GEMM1 of the fitting half at 4,096 and 8,192 tokens, spread at random
+  // (bench/results/h200/regret-trials.json).
+  EXPECT_EQ(prefill.tile_m, 192);
+  EXPECT_EQ(prefill.tile_n, 176);
   EXPECT_EQ(prefill.tile_k, 128);
 }
 

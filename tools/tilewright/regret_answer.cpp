@@ -156,13 +156,18 @@ Table rows_table(const RegretAnswer& answer) {
   return table;
 }
 
-std::string end_words(const tune::RegretRun& run) {
+std::string end_words(const RegretAnswer& answer) {
+  const tune::RegretRun& run = answer.run;
   const int left_out = run.left_out();
   std::string text = fmt::format("{} of {} problems in {:.0f} s", run.problems - left_out, run.problems, run.seconds);
   if (run.out_of_time) text += ", which was the budget";
   if (run.stopped) text += ", then interrupted";
   if (!run.failure.empty()) text += ", then one that could not be loaded";
   if (left_out > 0) text += fmt::format("; {} left out", left_out);
+  if (!answer.predicted_by.empty()) {
+    text +=
+        fmt::format("; by version {}, choices and predictions by version {}", answer.on.version, answer.predicted_by);
+  }
   return text;
 }
 
@@ -175,11 +180,11 @@ constexpr const char* kLegend =
     "from\n"
     "the fitting half alone.";
 
-constexpr const char* kTiming =
+}  // namespace
+
+const char* const kRegretTiming =
     "graph replays of launches, about 0.5 ms each; routings and weight copies rotated; median of 3 to 8 interleaved "
     "samples, of 1 or 2 where a schedule is 1.3 times slower than another";
-
-}  // namespace
 
 Report regret_report(const RegretAnswer& answer, Format format) {
   Report report("regret");
@@ -192,7 +197,9 @@ Report regret_report(const RegretAnswer& answer, Format format) {
   report.json["driver"] = answer.on.driver;
   report.json["version"] = answer.on.version;
   report.json["planned_as"] = answer.device.name;
-  report.json["timing"] = kTiming;
+  report.json["predicted_by"] = answer.predicted_by.empty() ? answer.on.version : answer.predicted_by;
+  report.json["replayed"] = !answer.predicted_by.empty();
+  report.json["timing"] = answer.timing;
   report.json["problems"] = answer.run.problems;
   report.json["measured"] = answer.run.problems - answer.run.left_out();
   report.json["left_out"] = answer.run.left_out();
@@ -223,8 +230,8 @@ Report regret_report(const RegretAnswer& answer, Format format) {
   report.sections.emplace_back(Facts{"",
                                      {{"device", fmt::format("{}, {} SMs, driver {}; planned as {}", answer.on.device,
                                                              answer.on.sm_count, answer.on.driver, answer.device.name)},
-                                      {"measured", end_words(answer.run)},
-                                      {"timing", kTiming}}});
+                                      {"measured", end_words(answer)},
+                                      {"timing", answer.timing}}});
   report.sections.emplace_back(Text{kLegend});
   report.sections.emplace_back(summary);
   for (const std::string& error : answer.run.errors()) report.sections.emplace_back(Text{"FAILED  " + error});

@@ -12,8 +12,14 @@ struct RegretAnswer {
   TunedOn on;
   Device device;  ///< that the planner took it for
   tune::RegretRun run;
-  bool all = false;  ///< every schedule, in JSON
+  bool all = false;    ///< every schedule, in JSON
+  std::string timing;  ///< how times were taken
+  std::string
+      predicted_by;  ///< version of the model, where the times are recorded ones; else empty: the one that measured
 };
+
+/// How `regret` times schedules.
+extern const char* const kRegretTiming;
 
 Report regret_report(const RegretAnswer& answer, Format format);
 

@@ -34,6 +34,7 @@ Result<LayerPlan> plan_layer(const GpuInfo& gpu, const LayerShape& shape, int to
   gemm1.n = shape.gated ? 2 * shape.intermediate : shape.intermediate;
   gemm1.k = shape.hidden;
   TILEWRIGHT_ASSIGN(gemm1.rows, expected_rows(tokens, shape.top_k, shape.global_experts, shape.experts));
+  TILEWRIGHT_ASSIGN(gemm1.draws, drawn_rows(tokens, shape.top_k, shape.global_experts, shape.experts));
   gemm1.tokens = tokens;
   gemm1.precision = kernels.precision;
   gemm1.epilogue = first_ending(shape, kernels);
