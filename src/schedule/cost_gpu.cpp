@@ -98,7 +98,8 @@ int columns_of(const Schedule& s, std::int64_t rows) {
   return s.arch == Arch::sm_90 ? sm90_wgmma_n(s, static_cast<int>(round_up(rows, sm90_granule(s)))) : s.tile_n;
 }
 
-// Largest first, as experts are. SM12x multiplies whole tiles: they are one class.
+// Largest first, as experts are. SM12x multiplies whole tiles: they are one class. On SM90 tiles of up to sixteen rows
+// more or less are one, with the columns of the largest expert's.
 std::vector<TileClass> tile_classes(const GemmProblem& problem, const Schedule& s) {
   const std::int64_t weight_tiles = round_up(problem.n, s.tile_m) / s.tile_m;
   const bool hopper = s.arch == Arch::sm_90;
@@ -154,11 +155,11 @@ std::vector<TileCost> tile_costs(const Device& device, const GemmProblem& proble
 
 // What the SM has to do that has the most, in cycles.
 struct BusiestSm {
-  BlockCycles blocks;          // of all of its k-blocks
-  double mainloop = 0;         // the same together
-  double epilogues = 0;        // all of them, except
-  double last_epilogue = 0;    // the last
-  double k_blocks = 0;         //
+  BlockCycles blocks;    // of all of its k-blocks
+  double mainloop = 0;   // the same together
+  double epilogues = 0;  // those that another tile follows
+  double last_epilogue = 0;
+  double k_blocks = 0;         // their number
   double k_blocks_in_row = 0;  // one after the other in one of its blocks
   double first_block = 0;      // the longest one that can come first
   double partial_tiles = 0;    // sums of a part of K that it writes
