@@ -7,6 +7,7 @@
 #include "cuda/moe/gemm_check.hpp"
 #include "cuda/moe/gemm_operands.hpp"
 #include "cuda/moe/gemm_sampler.hpp"
+#include "cuda/moe/sort_blocks.hpp"
 #include "cuda/runtime_handles.hpp"
 #include "cuda/sm90/grouped_gemm.hpp"
 #include "tilewright/cuda_layer.hpp"
@@ -14,22 +15,22 @@
 namespace tilewright::cuda {
 namespace {
 
-SampledGemm problem(GemmId gemm, bool gated, int intermediate) {
+SampledGemm problem(GemmId gemm, bool gated, int intermediate, int tokens = 150) {
   SampledGemm problem;
   problem.gemm = gemm;
   problem.experts = 6;
-  problem.tokens = 150;
+  problem.tokens = tokens;
   problem.top_k = 3;
   problem.hidden = 512;
   problem.intermediate = intermediate;
   problem.activation = {gated ? ActivationKind::silu_gated : ActivationKind::relu2, 0.0F};
   problem.expected_us = 50;
   problem.expected_weight_bytes = 1e6;
-  problem.routing = [](int launch) {
-    RoutedTokens routed{150, 3, {}, {}, false};
+  problem.routing = [tokens](int launch) {
+    RoutedTokens routed{tokens, 3, {}, {}, false};
     // Experts 0..7, of which the rank has six; expert 5 has no row.
-    for (int i = 0; i < 450; ++i) routed.ids.push_back((launch + i * 5) % 8 == 5 ? 7 : (launch + i * 5) % 8);
-    routed.weights.assign(450, 0.3F);
+    for (int i = 0; i < 3 * tokens; ++i) routed.ids.push_back((launch + i * 5) % 8 == 5 ? 7 : (launch + i * 5) % 8);
+    routed.weights.assign(static_cast<std::size_t>(3 * tokens), 0.3F);
     return routed;
   };
   return problem;
@@ -69,6 +70,25 @@ TEST_F(GemmSamplerOnDevice, FindsEveryBuiltKernelRightAndTimesIt) {
       }
     }
   }
+}
+
+TEST_F(GemmSamplerOnDevice, SortsMoreSlotsThanAClusterDoes) {
+  auto sampler = GemmSampler::create();
+  ASSERT_TRUE(sampler) << sampler.error().message();
+  const SampledGemm many = problem(GemmId::gemm2, true, 256, 5000);
+  ASSERT_GT(many.tokens * many.top_k, kSlotsOfCluster);
+  const Status loaded = sampler->load(many);
+  ASSERT_TRUE(loaded) << loaded.error().message();
+  const Status checked = sampler->check(sm90_schedule(kSm90Tiles[8], Epilogue::finalize));
+  EXPECT_TRUE(checked) << checked.error().message();
+}
+
+// Needs no GPU: it returns before it launches.
+TEST(Sort, RefusesManySlotsWithoutRoomForTheBlocksCounts) {
+  SortParams params;
+  params.slots = kSlotsOfCluster + 1;
+  params.experts = 8;
+  EXPECT_EQ(enqueue_sort(params, false, nullptr), cudaErrorInvalidValue);
 }
 
 TEST_F(GemmSamplerOnDevice, RefusesWhatWasNotCheckedAndWhatIsNotBuilt) {

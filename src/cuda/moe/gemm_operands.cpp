@@ -7,6 +7,7 @@
 #include "cuda/cuda_error.hpp"
 #include "cuda/grouped/row_range.hpp"
 #include "cuda/moe/gemm_check.hpp"
+#include "cuda/moe/sort_blocks.hpp"
 
 namespace tilewright::cuda {
 namespace {
@@ -38,7 +39,7 @@ constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 
 
 /// Where the parts of a launch's routing are, in bytes from its beginning.
 struct GemmOperands::Table {
-  std::int64_t ranges = 0, source = 0, dest = 0, weights = 0, slot_rows = 0, total = 0;
+  std::int64_t ranges = 0, source = 0, dest = 0, weights = 0, slot_rows = 0, block_counts = 0, total = 0;
 
   Table(std::int64_t experts, std::int64_t group_rows, std::int64_t slots) {
     const auto take = [&](std::int64_t bytes) { return std::exchange(total, total + aligned(bytes)); };
@@ -47,6 +48,7 @@ struct GemmOperands::Table {
     dest = take(group_rows * 4);
     weights = take(group_rows * 4);
     slot_rows = take(slots * 4);
+    block_counts = take(counting_blocks(slots) * experts * 4);
   }
 };
 
@@ -129,6 +131,7 @@ Status GemmOperands::make_routings(cudaStream_t stream) {
     p.row_dest = tables_.as<std::int32_t>(at + table.dest);
     p.row_weights = tables_.as<float>(at + table.weights);
     p.slot_rows = tables_.as<std::int32_t>(at + table.slot_rows);
+    p.block_counts = tables_.as<std::int32_t>(at + table.block_counts);
     TILEWRIGHT_TRY(cuda_status(enqueue_sort(p, false, stream), kDoing));
   }
   return cuda_status(cudaStreamSynchronize(stream), kDoing);

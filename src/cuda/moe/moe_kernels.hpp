@@ -45,6 +45,7 @@ struct SortParams {
   int flag_count = 0;
 };
 cudaError_t prepare_sort();
+/// cudaErrorInvalidValue without block_counts where there are counting blocks.
 cudaError_t enqueue_sort(const SortParams& params, bool dependent, cudaStream_t stream);
 
 /// Rows of x into tile order (gemm_params.hpp), a copy for every row of a token; padding becomes zeros.

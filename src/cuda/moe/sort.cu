@@ -264,6 +264,7 @@ cudaError_t prepare_sort() {
 
 cudaError_t enqueue_sort(const SortParams& params, bool dependent, cudaStream_t stream) {
   if (const int counting = counting_blocks(params.slots); counting > 0) {
+    if (params.block_counts == nullptr) return cudaErrorInvalidValue;
     return enqueue_counted(params, counting, dependent, stream);
   }
   // A warp for every 32 slots, as far as there are warps; four at least in a block, where a thread for each expert adds
