@@ -29,8 +29,9 @@ Result<GpuInfo> current_sm90() {
   if (!gpu || (gpu->major == 9 && gpu->minor == 0)) return gpu;
   return fail(
       ErrorCode::unsupported,
-      fmt::format("{} has compute capability {}.{}; the kernels are built for 9.0", gpu->name, gpu->major, gpu->minor),
-      "run on an H100 or H200, or on the CPU backend");
+      fmt::format("{} has compute capability {}.{}; this works with SM90's kernels, which are built for 9.0 alone",
+                  gpu->name, gpu->major, gpu->minor),
+      "run on an H100 or H200");
 }
 
 }  // namespace tilewright::cuda
