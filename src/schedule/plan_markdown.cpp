@@ -24,7 +24,7 @@ void add_chosen(std::string& text, const Device& device, const GemmPlan& plan) {
     fmt::format_to(Out(text), "- **tuned:** {}\n", schedule::tuned_words(chosen.schedule, *plan.tuned));
   }
   if (const Candidate* other = plan.runner_up()) {
-    fmt::format_to(Out(text), "- **runner-up:** {}\n", schedule::runner_up_words(chosen, *other));
+    fmt::format_to(Out(text), "- **runner-up:** {}\n", schedule::runner_up_words(plan, *other));
   }
 }
 

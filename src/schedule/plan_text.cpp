@@ -70,7 +70,7 @@ void add_chosen(std::string& text, const Device& device, const GemmPlan& plan) {
   append_wrapped(text, "", schedule::sm_words(chosen.schedule, chosen.cost));
   append_wrapped(text, "tiles", schedule::tile_words(chosen.schedule, chosen.cost));
   if (const Candidate* other = plan.runner_up()) {
-    append_wrapped(text, "runner-up", schedule::runner_up_words(chosen, *other));
+    append_wrapped(text, "runner-up", schedule::runner_up_words(plan, *other));
   }
   add_memory(text, device, chosen.schedule);
 }

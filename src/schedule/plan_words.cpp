@@ -119,11 +119,16 @@ std::string tile_words(const Schedule& schedule, const Cost& cost) {
                      cost.waves, percent(cost.wave_efficiency), percent(cost.token_fill));
 }
 
-std::string runner_up_words(const Candidate& chosen, const Candidate& other) {
-  const double slower = other.cost.predicted_us / chosen.cost.predicted_us - 1.0;
-  const char* reason = slower < 0 ? ", too close to tell: the plainer or less busy one is chosen" : "";
+std::string chosen_though_slower(const GemmPlan& plan) {
+  if (!plan.tuned) return "too close to tell: the plainer or less busy one is chosen";
+  return plan.tuned->pinned ? "by the model; the choice is pinned" : "by the model; the choice is measured";
+}
+
+std::string runner_up_words(const GemmPlan& plan, const Candidate& other) {
+  const Candidate& chosen = *plan.chosen();
+  const bool faster = other.cost.predicted_us < chosen.cost.predicted_us;
   return fmt::format("{}: {} us, {}{}", describe(other.schedule), microseconds(other.cost.predicted_us),
-                     speed_words(chosen.cost, other.cost), reason);
+                     speed_words(chosen.cost, other.cost), faster ? ", " + chosen_though_slower(plan) : std::string());
 }
 
 std::string tuned_words(const Schedule& chosen, const TunedChoice& tuned) {

@@ -32,11 +32,13 @@ std::string sm_words(const Schedule& schedule, const Cost& cost);
 /// "1,024 tiles in 5.45 waves, 91% full; 100% of the token columns hold rows".
 std::string tile_words(const Schedule& schedule, const Cost& cost);
 
-/// "128x16x128, 9 stages, ...: 306.5 us, 0.1% faster"; within what a model can tell apart it says so.
-std::string runner_up_words(const Candidate& chosen, const Candidate& other);
+/// Why a schedule is chosen that the model does not predict to be the fastest.
+std::string chosen_though_slower(const GemmPlan& plan);
 
-/// "not the model's choice but the fastest measured: 100.1 us on NVIDIA H200, driver 580.65.06; the model's choice,
-/// ...".
+/// "128x16x128, 9 stages, ...: 306.5 us, 0.1% faster", and in that case why it is not chosen.
+std::string runner_up_words(const GemmPlan& plan, const Candidate& other);
+
+/// "measured to be the fastest, within noise: 100.1 us on NVIDIA H200, driver 580.65.06; the model's choice is ...".
 std::string tuned_words(const Schedule& chosen, const TunedChoice& tuned);
 
 /// "285.7 us at 1597 GB/s and dense peak, bound by dram; mma-bound from 330 rows an expert".

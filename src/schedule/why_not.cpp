@@ -32,7 +32,8 @@ Bound grown_most(const Cost& best, const Cost& other) {
 }
 
 // The answer for a legal tile: how much slower, and by what.
-std::string legal_message(const Candidate& best, const Candidate& other, Bound differs) {
+std::string legal_message(const GemmPlan& plan, const Candidate& other, Bound differs) {
+  const Candidate& best = *plan.chosen();
   const Schedule& s = other.schedule;
   std::string message = fmt::format("legal with {} stages ({} B) and {}: {} us against {} us", s.stages,
                                     grouped(shared_memory(s).total), speed_words(best.cost, other.cost),
@@ -47,7 +48,7 @@ std::string legal_message(const Candidate& best, const Candidate& other, Bound d
                            percent(best.cost.token_fill));
   }
   if (other.cost.predicted_us < best.cost.predicted_us) {
-    message += "; too close to tell: the plainer or less busy one is chosen";
+    message += "; " + chosen_though_slower(plan);
   }
   return message;
 }
@@ -72,7 +73,7 @@ WhyNot why_not(const Device& device, const GemmPlan& plan, const TileSpec& tile)
     return answer;
   }
   answer.differs = grown_most(best->cost, answer.candidate->cost);
-  answer.message = legal_message(*best, *answer.candidate, answer.differs);
+  answer.message = legal_message(plan, *answer.candidate, answer.differs);
   return answer;
 }
 

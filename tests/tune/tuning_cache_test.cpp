@@ -11,6 +11,7 @@
 
 #include "support/temporary_directory.hpp"
 #include "tilewright/catalogue.hpp"
+#include "tilewright/plan_render.hpp"
 #include "tune/tuning_fixture.hpp"
 
 namespace tilewright::tune {
@@ -310,6 +311,8 @@ TEST(TunedPlan, PutsTheMeasuredChoiceFirstAndSaysWhatTheModelsWas) {
   EXPECT_FALSE(plan.plans[1].tuned);
   const double slower = model.plans[0].ranked[2].cost.predicted_us - model.plans[0].ranked[0].cost.predicted_us;
   EXPECT_NEAR(plan.layers[0].predicted_us, model.layers[0].predicted_us + slower, 1e-9);
+  const std::string text = render_plan_markdown(plan);
+  EXPECT_NE(text.find("by the model; the choice is"), std::string::npos) << text;
   TunedOn later = here();
   later.version = "9";
   Plan untouched = model;
