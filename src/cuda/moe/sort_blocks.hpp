@@ -10,7 +10,7 @@ namespace tilewright::cuda {
 /// On an H200 a Qwen3 layer takes 4 us less one way below (4,096 slots) and 15 us less the other way above (32,768).
 constexpr int kSlotsOfCluster = 12288;
 constexpr int kSlotsOfBlock = 1024;   ///< one for each thread
-constexpr int kMostSortBlocks = 128;  ///< every GPU that the kernels are for runs as many at once
+constexpr int kMostSortBlocks = 128;  ///< every block adds up the counts of all
 
 /// Blocks that count before they sort; 0 where a cluster sorts by itself.
 constexpr int counting_blocks(std::int64_t slots) {
