@@ -115,8 +115,11 @@ constexpr double Cost::*kMeans[] = {&Cost::predicted_us, &Cost::dram_us,        
 }  // namespace
 
 Cost predict(const Device& device, const GemmProblem& problem, const Schedule& s) {
+  // The floor has all activations from DRAM. What the L2 may save of them is not promised beyond it.
+  const double floor = roofline(device, problem).us();
   if (problem.draws.empty()) {
     Cost cost = predict_rows(device, problem, s);
+    cost.predicted_us = std::max(cost.predicted_us, floor);
     cost.bound = schedule::longest_term(cost);
     return cost;
   }
@@ -134,6 +137,7 @@ Cost predict(const Device& device, const GemmProblem& problem, const Schedule& s
     dram_bytes += draw.share * static_cast<double>(cost.dram_bytes);
     weight_bytes += draw.share * static_cast<double>(cost.weight_bytes);
   }
+  mean.predicted_us = std::max(mean.predicted_us, floor);
   mean.tiles = std::llround(tiles);
   mean.dram_bytes = std::llround(dram_bytes);
   mean.weight_bytes = std::llround(weight_bytes);

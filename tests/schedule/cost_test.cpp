@@ -239,7 +239,7 @@ TEST(Cost, NeverGrowsWithBandwidth) {
 
 // Kernels deal an expert's rows evenly to its tiles. A row that makes another tile makes all of them narrower, and
 // where SMs stand idle the whole is then faster: on SM90 145 rows as 4 x 40 columns against 144 as 3 x 48. SM12x
-// multiplies whole tiles all the same, and only their epilogues are shorter.
+// multiplies whole tiles all the same, and by no more than their epilogues are shorter.
 TEST(Cost, NeverShrinksWithMoreRowsUnlessTheyMakeMoreAndNarrowerTiles) {
   EXPECT_TRUE(rc::check("another row for each expert is not faster under any schedule", [] {
     const Device d = device(*rc::gen::element<std::string>("h200", "rtx-pro-6000-server", "gb10"));
@@ -252,8 +252,10 @@ TEST(Cost, NeverShrinksWithMoreRowsUnlessTheyMakeMoreAndNarrowerTiles) {
       const Cost before = predict(d, problem, s);
       const Cost after = predict(d, more, s);
       if (d.arch == Arch::sm_90 && after.tiles > before.tiles) continue;
-      const double slack = after.tiles > before.tiles ? 0.02 : 1e-12;
-      RC_ASSERT(after.predicted_us >= before.predicted_us * (1.0 - slack));
+      const double shorter =
+          std::max(0.0, before.tail_us - after.tail_us) + std::max(0.0, before.epilogue_us - after.epilogue_us);
+      const double less = after.tiles > before.tiles ? shorter : 0.0;
+      RC_ASSERT(after.predicted_us >= before.predicted_us * (1.0 - 1e-12) - less);
     }
   }));
 }
