@@ -16,6 +16,19 @@ Result<Event> make_event() {
   return Event(event);
 }
 
+Result<GraphExec> captured(const Stream& stream, const char* doing, const std::function<Status()>& enqueue) {
+  TILEWRIGHT_TRY(cuda_status(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), doing));
+  const Status enqueued = enqueue();
+  cudaGraph_t recorded = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(stream.get(), &recorded);
+  const Graph graph(recorded);
+  TILEWRIGHT_TRY(enqueued);
+  TILEWRIGHT_TRY(cuda_status(ended, doing));
+  cudaGraphExec_t instance = nullptr;
+  TILEWRIGHT_TRY(cuda_status(cudaGraphInstantiate(&instance, graph.get(), 0), doing));
+  return GraphExec(instance);
+}
+
 Result<double> elapsed_us(const Event& begin, const Event& end) {
   float ms = 0.0F;
   TILEWRIGHT_TRY(cuda_status(cudaEventElapsedTime(&ms, begin.get(), end.get()), "reading a time"));

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <functional>
 #include <memory>
 
 #include "tilewright/result.hpp"
@@ -24,6 +25,9 @@ using GraphExec = std::unique_ptr<CUgraphExec_st, Release<cudaGraphExecDestroy>>
 
 Result<Stream> make_stream();
 Result<Event> make_event();
+
+/// What `enqueue` puts on the stream, as a graph. A failure of it ends the capture all the same.
+Result<GraphExec> captured(const Stream& stream, const char* doing, const std::function<Status()>& enqueue);
 
 /// Microseconds from one recorded event to another that has happened.
 Result<double> elapsed_us(const Event& begin, const Event& end);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "cuda/meter/gpu_limits.hpp"
 #include "cuda/moe/layer_bench.hpp"
 #include "schedule/token_buckets.hpp"
 #include "tune/device_row.hpp"

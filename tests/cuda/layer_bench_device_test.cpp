@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "cpu/layer_fixture.hpp"
+#include "cuda/meter/gpu_limits.hpp"
 #include "cuda/meter/meter.hpp"
 #include "cuda/moe/layer_bench.hpp"
 

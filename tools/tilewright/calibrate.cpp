@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "cuda/calibration.hpp"
+#include "cuda/meter/calibration.hpp"
 #include "tools/tilewright/answer_file.hpp"
 #include "tools/tilewright/cache_options.hpp"
 #include "tools/tilewright/calibrate_answer.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/calibration.hpp"
+#include "cuda/meter/calibration.hpp"
 #include "tilewright/device.hpp"
 #include "tilewright/tuning_cache.hpp"
 #include "tools/tilewright/report.hpp"

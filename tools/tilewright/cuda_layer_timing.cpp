@@ -1,5 +1,6 @@
 #include "tools/tilewright/cuda_layer_timing.hpp"
 
+#include "cuda/moe/layer_bench.hpp"
 #include "tune/device_row.hpp"
 
 namespace tilewright::cli {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cuda/moe/layer_bench.hpp"
+#include "cuda/meter/gpu_limits.hpp"
 #include "tools/tilewright/layer_timing.hpp"
 
 namespace tilewright::cli {

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "cuda/device_buffer.hpp"
-#include "cuda/meter/timed.hpp"
 #include "cuda/random_bits.cuh"
+#include "cuda/timed.hpp"
 
 namespace tilewright::cuda {
 
@@ -42,8 +42,9 @@ template <typename Mma>
 Result<double> measure_mma_tflops(int sm_count, int rounds, const char* doing) {
   const auto blocks = static_cast<unsigned>(sm_count);
   TILEWRIGHT_ASSIGN(const DeviceBuffer sink, DeviceBuffer::allocate(std::int64_t{4} * blocks * kMmaThreads));
-  TILEWRIGHT_ASSIGN(const double us, median_us(doing, [&] {
+  TILEWRIGHT_ASSIGN(const double us, median_us(nullptr, doing, [&] {
                       multiply_in_registers<Mma><<<blocks, kMmaThreads>>>(rounds, sink.as<float>());
+                      return cuda_status(cudaGetLastError(), doing);
                     }));
   return Mma::kFlops * kMmaSums * (kMmaThreads / 32) * rounds * sm_count / us * 1e-6;
 }

@@ -3,8 +3,8 @@
 
 #include "cuda/device_buffer.hpp"
 #include "cuda/meter/meter.hpp"
-#include "cuda/meter/timed.hpp"
 #include "cuda/random_bits.cuh"
+#include "cuda/timed.hpp"
 
 namespace tilewright::cuda {
 namespace {
@@ -60,9 +60,10 @@ Result<double> measure_read_GBps(int sm_count) {
   fill<<<blocks, kReadThreads>>>(data.as<std::uint32_t>(), kReadBytes / 4);
   double best = 0.0;
   for (int pass = 0; pass < kReadPasses; ++pass) {
-    TILEWRIGHT_ASSIGN(const double us, timed_us(begin, end, kDoing, [&] {
+    TILEWRIGHT_ASSIGN(const double us, timed_us(begin, end, nullptr, kDoing, [&] {
                         read_all<<<blocks, kReadThreads>>>(data.as<const uint4>(), kReadBytes / 16,
                                                            sink.as<std::uint32_t>());
+                        return cuda_status(cudaGetLastError(), kDoing);
                       }));
     best = std::max(best, static_cast<double>(kReadBytes) / us * 1e-3);
   }

@@ -2,11 +2,11 @@
 
 #include "cuda/device_buffer.hpp"
 #include "cuda/meter/meter.hpp"
-#include "cuda/meter/timed.hpp"
 #include "cuda/ptx/async_copy.cuh"
 #include "cuda/ptx/barrier.cuh"
 #include "cuda/ptx/wgmma.cuh"
 #include "cuda/random_bits.cuh"
+#include "cuda/timed.hpp"
 
 namespace tilewright::cuda {
 namespace {
@@ -61,8 +61,9 @@ Result<double> measure_wgmma_tflops(int sm_count) {
   TILEWRIGHT_TRY(
       cuda_status(cudaFuncSetAttribute(multiply_all, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared), kDoing));
   TILEWRIGHT_ASSIGN(const DeviceBuffer sink, DeviceBuffer::allocate(std::int64_t{4} * blocks * 128 * kWarpgroups));
-  TILEWRIGHT_ASSIGN(const double us, median_us(kDoing, [&] {
+  TILEWRIGHT_ASSIGN(const double us, median_us(nullptr, kDoing, [&] {
                       multiply_all<<<blocks, 128 * kWarpgroups, kShared>>>(kRounds, sink.as<float>());
+                      return cuda_status(cudaGetLastError(), kDoing);
                     }));
   return 2.0 * 64 * kTokens * kStepK * kTiles * kSteps * kRounds * kWarpgroups * sm_count / us * 1e-6;
 }

@@ -13,6 +13,7 @@
 #include "cuda/moe/gemm_operands.hpp"
 #include "cuda/runtime_handles.hpp"
 #include "cuda/sm90/grouped_gemm.hpp"
+#include "cuda/timed.hpp"
 
 namespace tilewright::cuda {
 namespace {
@@ -44,7 +45,6 @@ struct GemmSampler::State {
   Status load(const SampledGemm& gemm);
   [[nodiscard]] sm90::GemmParams params(const Schedule& schedule, int launch) const;
   [[nodiscard]] Status enqueue(const sm90::BuiltGemm& gemm) const;
-  [[nodiscard]] Result<GraphExec> capture(const sm90::BuiltGemm& gemm) const;
   Status replay(const GraphExec& graph) const;
   Status check(const Schedule& schedule);
   [[nodiscard]] Result<CheckCounts> counted(const CheckParams& params, bool all) const;
@@ -107,19 +107,6 @@ Status GemmSampler::State::enqueue(const sm90::BuiltGemm& gemm) const {
   return {};
 }
 
-Result<GraphExec> GemmSampler::State::capture(const sm90::BuiltGemm& gemm) const {
-  TILEWRIGHT_TRY(cuda_status(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), kTiming));
-  const Status enqueued = enqueue(gemm);
-  cudaGraph_t captured = nullptr;
-  const cudaError_t ended = cudaStreamEndCapture(stream.get(), &captured);  // also after a failure
-  const Graph graph(captured);
-  TILEWRIGHT_TRY(enqueued);
-  TILEWRIGHT_TRY(cuda_status(ended, "capturing a GEMM in a graph"));
-  cudaGraphExec_t instance = nullptr;
-  TILEWRIGHT_TRY(cuda_status(cudaGraphInstantiate(&instance, graph.get(), 0), "making a graph of GEMMs"));
-  return GraphExec(instance);
-}
-
 Status GemmSampler::State::replay(const GraphExec& graph) const {
   TILEWRIGHT_TRY(cuda_status(cudaGraphLaunch(graph.get(), stream.get()), kTiming));
   return cuda_status(cudaStreamSynchronize(stream.get()), kTiming);
@@ -127,7 +114,7 @@ Status GemmSampler::State::replay(const GraphExec& graph) const {
 
 Status GemmSampler::State::check(const Schedule& schedule) {
   TILEWRIGHT_ASSIGN(const sm90::BuiltGemm* gemm, sm90::find_gemm(schedule));
-  TILEWRIGHT_ASSIGN(GraphExec graph, capture(*gemm));
+  TILEWRIGHT_ASSIGN(GraphExec graph, captured(stream, kTiming, [&] { return enqueue(*gemm); }));
   const auto fill = [&](const DeviceBuffer& buffer, int byte, std::int64_t bytes) {
     return cuda_status(cudaMemsetAsync(buffer.as(), byte, static_cast<std::size_t>(bytes), stream.get()), kChecking);
   };
@@ -183,11 +170,9 @@ Result<double> GemmSampler::State::sample(const Schedule& schedule) {
   if (found == ready.end()) {
     return fail(ErrorCode::invalid_argument, "the schedule has not been checked", "check it before it is timed");
   }
-  TILEWRIGHT_TRY(cuda_status(cudaEventRecord(begin.get(), stream.get()), kTiming));
-  TILEWRIGHT_TRY(cuda_status(cudaGraphLaunch(found->graph.get(), stream.get()), kTiming));
-  TILEWRIGHT_TRY(cuda_status(cudaEventRecord(end.get(), stream.get()), kTiming));
-  TILEWRIGHT_TRY(cuda_status(cudaStreamSynchronize(stream.get()), kTiming));
-  TILEWRIGHT_ASSIGN(const double us, elapsed_us(begin, end));
+  TILEWRIGHT_ASSIGN(const double us, timed_us(begin, end, stream.get(), kTiming, [&] {
+                      return cuda_status(cudaGraphLaunch(found->graph.get(), stream.get()), kTiming);
+                    }));
   return us / operands.launches();
 }
 

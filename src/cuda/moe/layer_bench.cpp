@@ -6,11 +6,9 @@
 #include <cmath>
 
 #include "cuda/cuda_error.hpp"
-#include "cuda/device.hpp"
 #include "cuda/device_buffer.hpp"
-#include "cuda/meter/meter.hpp"
-#include "cuda/moe/kernel_choice.hpp"
 #include "cuda/runtime_handles.hpp"
+#include "cuda/timed.hpp"
 
 namespace tilewright::cuda {
 namespace {
@@ -44,7 +42,7 @@ class Replays {
     TILEWRIGHT_TRY(route(kFewestLayers));
     // Twice as many layers as a first look calls for: launches, which it includes, cost a graph less.
     for (int i = 0; i <= kWarmups; ++i) {
-      TILEWRIGHT_ASSIGN(const double us, time([this] { return enqueue(); }));
+      TILEWRIGHT_ASSIGN(const double us, timed_us(begin_, end_, stream_.get(), kDoing, [this] { return enqueue(); }));
       const double layers = std::ceil(2.0 * options_.least_us * kFewestLayers / std::max(us, 1.0));
       times.layers = static_cast<int>(std::clamp<double>(layers, kFewestLayers, kMostLayers));
     }
@@ -52,10 +50,10 @@ class Replays {
     times.schedules = schedules_;
     GraphExec graph;
     if (options_.graph) {
-      TILEWRIGHT_ASSIGN(graph, capture());
+      TILEWRIGHT_ASSIGN(graph, captured(stream_, kDoing, [this] { return enqueue(); }));
     }
     for (int i = 0; i < kWarmups + options_.replays; ++i) {
-      TILEWRIGHT_ASSIGN(const double us, time([&] {
+      TILEWRIGHT_ASSIGN(const double us, timed_us(begin_, end_, stream_.get(), kDoing, [&] {
                           return graph ? cuda_status(cudaGraphLaunch(graph.get(), stream_.get()), kDoing) : enqueue();
                         }));
       if (i >= kWarmups) times.us.push_back(us / times.layers);
@@ -117,28 +115,6 @@ class Replays {
     return {};
   }
 
-  [[nodiscard]] Result<GraphExec> capture() const {
-    TILEWRIGHT_TRY(cuda_status(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal), kDoing));
-    const Status enqueued = enqueue();
-    cudaGraph_t captured = nullptr;
-    const cudaError_t ended = cudaStreamEndCapture(stream_.get(), &captured);  // also after a failure
-    const Graph graph(captured);
-    TILEWRIGHT_TRY(enqueued);
-    TILEWRIGHT_TRY(cuda_status(ended, "capturing a layer in a graph"));
-    cudaGraphExec_t instance = nullptr;
-    TILEWRIGHT_TRY(cuda_status(cudaGraphInstantiate(&instance, graph.get(), 0), "making a graph of layers"));
-    return GraphExec(instance);
-  }
-
-  template <typename Work>
-  Result<double> time(const Work& work) const {
-    TILEWRIGHT_TRY(cuda_status(cudaEventRecord(begin_.get(), stream_.get()), kDoing));
-    TILEWRIGHT_TRY(work());
-    TILEWRIGHT_TRY(cuda_status(cudaEventRecord(end_.get(), stream_.get()), kDoing));
-    TILEWRIGHT_TRY(cuda_status(cudaStreamSynchronize(stream_.get()), kDoing));
-    return elapsed_us(begin_, end_);
-  }
-
   [[nodiscard]] Status check_outputs() const {
     std::vector<bf16> y(static_cast<std::size_t>(values()));
     TILEWRIGHT_TRY(cuda_status(cudaMemcpy(y.data(), y_.as(), y.size() * sizeof(bf16), cudaMemcpyDeviceToHost), kDoing));
@@ -165,28 +141,6 @@ class Replays {
 };
 
 }  // namespace
-
-Result<GpuLimits> measure_gpu(Precision precision) {
-  TILEWRIGHT_ASSIGN(const GpuInfo gpu, current_gpu());
-  TILEWRIGHT_ASSIGN(const Arch kernels, own_kernels(gpu));
-  int device = 0;
-  int l2_bytes = 0;
-  TILEWRIGHT_TRY(cuda_status(cudaGetDevice(&device), "looking for a GPU"));
-  TILEWRIGHT_TRY(cuda_status(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, device), "reading the L2 size"));
-  GpuLimits limits{gpu.name, gpu.sm_count, l2_bytes, 0, 0, ""};
-  TILEWRIGHT_ASSIGN(limits.read_GBps, measure_read_GBps(gpu.sm_count));
-  if (kernels == Arch::sm_90) {
-    limits.matrix = "bf16 wgmma";
-    TILEWRIGHT_ASSIGN(limits.matrix_tflops, measure_wgmma_tflops(gpu.sm_count));
-  } else if (precision == Precision::w4a4) {
-    limits.matrix = "FP4 mma.sync";
-    TILEWRIGHT_ASSIGN(limits.matrix_tflops, measure_fp4_mma_tflops(gpu.sm_count));
-  } else {
-    limits.matrix = "bf16 mma.sync";
-    TILEWRIGHT_ASSIGN(limits.matrix_tflops, measure_bf16_mma_tflops(gpu.sm_count));
-  }
-  return limits;
-}
 
 Result<ReplayTimes> time_replays(std::span<const CudaLayer* const> copies, std::span<const bf16> x, int tokens,
                                  const std::function<RoutedTokens(int)>& routing, const ReplayOptions& options) {

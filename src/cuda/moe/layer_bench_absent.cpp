@@ -3,11 +3,6 @@
 
 namespace tilewright::cuda {
 
-Result<GpuLimits> measure_gpu(Precision /*precision*/) {
-  TILEWRIGHT_TRY(cuda_available());
-  return GpuLimits{};
-}
-
 Result<ReplayTimes> time_replays(std::span<const CudaLayer* const> /*copies*/, std::span<const bf16> /*x*/,
                                  int /*tokens*/, const std::function<RoutedTokens(int)>& /*routing*/,
                                  const ReplayOptions& /*options*/) {

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "cuda/calibration_kernels.hpp"
+#include "cuda/meter/calibration_kernels.hpp"
 #include "cuda/cuda_error.hpp"
 #include "cuda/device_buffer.hpp"
 #include "cuda/launch.cuh"
@@ -14,6 +14,7 @@
 #include "cuda/random_bits.cuh"
 #include "cuda/runtime_handles.hpp"
 #include "cuda/sm90/fragment_decode.cuh"
+#include "cuda/timed.hpp"
 
 namespace tilewright::cuda {
 namespace {
@@ -94,7 +95,7 @@ template <bool kDecodes>
 __global__ void __launch_bounds__(128 * kWarpgroups, 1) take_steps(std::uint32_t exponent, float* sink, Clocks* clocks) {
   __shared__ __align__(1024) std::uint32_t tokens[kStepTokens * 32];  // of 64 k
   for (int i = static_cast<int>(threadIdx.x); i < kStepTokens * 32; i += static_cast<int>(blockDim.x)) {
-    tokens[i] = (scramble(static_cast<std::uint32_t>(i)) & 0x80FF80FFU) | 0x3F003F00U;
+    tokens[i] = random_bf16_pair(static_cast<std::uint32_t>(i));
   }
   ptx::fence_proxy_async();
   __syncthreads();
@@ -165,11 +166,12 @@ Result<ClockedRate> measure_l2_GBps(int sm_count) {
   const std::int64_t count = kL2Bytes / 16 / round * round;
   ClockedRate best;
   for (int run = 0; run < kRuns; ++run) {
-    TILEWRIGHT_TRY(cuda_status(cudaEventRecord(begin.get()), kDoing));
-    read_again<<<blocks, kThreads>>>(data.as<const uint4>(), count, sink.as<std::uint32_t>(), clocks.as<Clocks>());
-    TILEWRIGHT_TRY(cuda_status(cudaEventRecord(end.get()), kDoing));
+    TILEWRIGHT_ASSIGN(const double us, timed_us(begin, end, nullptr, kDoing, [&] {
+                        read_again<<<blocks, kThreads>>>(data.as<const uint4>(), count, sink.as<std::uint32_t>(),
+                                                         clocks.as<Clocks>());
+                        return cuda_status(cudaGetLastError(), kDoing);
+                      }));
     TILEWRIGHT_ASSIGN(const Clocks seen, clocks_of(clocks, kDoing));
-    TILEWRIGHT_ASSIGN(const double us, elapsed_us(begin, end));
     const double GBps = 16.0 * static_cast<double>(count) * kL2Passes / us * 1e-3;
     if (GBps > best.value) best = {GBps, mhz(seen)};
   }
@@ -215,31 +217,17 @@ Result<ClockedRate> measure_step_cycles(int sm_count, bool decodes) {
 Result<double> measure_launch_us(bool dependent) {
   constexpr const char* kDoing = "measuring a launch";
   TILEWRIGHT_ASSIGN(const Stream stream, make_stream());
-  TILEWRIGHT_ASSIGN(const Event begin, make_event());
-  TILEWRIGHT_ASSIGN(const Event end, make_event());
-  TILEWRIGHT_TRY(cuda_status(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), kDoing));
-  cudaError_t launched = cudaSuccess;
-  for (int i = 0; i < kLaunches && launched == cudaSuccess; ++i) {
-    launched = enqueue(do_nothing, NoParams{}, dim3(132), 128, 0, 1, dependent, stream.get());
-  }
-  cudaGraph_t captured = nullptr;
-  const cudaError_t ended = cudaStreamEndCapture(stream.get(), &captured);
-  const Graph graph(captured);
-  TILEWRIGHT_TRY(cuda_status(launched, kDoing));
-  TILEWRIGHT_TRY(cuda_status(ended, kDoing));
-  cudaGraphExec_t instance = nullptr;
-  TILEWRIGHT_TRY(cuda_status(cudaGraphInstantiate(&instance, graph.get(), 0), kDoing));
-  const GraphExec exec(instance);
-  std::array<double, kRuns> us{};
-  for (double& run : us) {
-    TILEWRIGHT_TRY(cuda_status(cudaEventRecord(begin.get(), stream.get()), kDoing));
-    TILEWRIGHT_TRY(cuda_status(cudaGraphLaunch(exec.get(), stream.get()), kDoing));
-    TILEWRIGHT_TRY(cuda_status(cudaEventRecord(end.get(), stream.get()), kDoing));
-    TILEWRIGHT_TRY(cuda_status(cudaStreamSynchronize(stream.get()), kDoing));
-    TILEWRIGHT_ASSIGN(run, elapsed_us(begin, end));
-  }
-  std::sort(us.begin(), us.end());
-  return us[kRuns / 2] / kLaunches;
+  TILEWRIGHT_ASSIGN(const GraphExec graph, captured(stream, kDoing, [&]() -> Status {
+                      for (int i = 0; i < kLaunches; ++i) {
+                        TILEWRIGHT_TRY(cuda_status(
+                            enqueue(do_nothing, NoParams{}, dim3(132), 128, 0, 1, dependent, stream.get()), kDoing));
+                      }
+                      return {};
+                    }));
+  TILEWRIGHT_ASSIGN(const double us, median_us(stream.get(), kDoing, [&] {
+                      return cuda_status(cudaGraphLaunch(graph.get(), stream.get()), kDoing);
+                    }));
+  return us / kLaunches;
 }
 
 }  // namespace tilewright::cuda

@@ -1,8 +1,8 @@
-#include "cuda/calibration.hpp"
+#include "cuda/meter/calibration.hpp"
 
-#include "cuda/calibration_kernels.hpp"
 #include "cuda/device.hpp"
-#include "cuda/moe/layer_bench.hpp"
+#include "cuda/meter/calibration_kernels.hpp"
+#include "cuda/meter/gpu_limits.hpp"
 
 namespace tilewright::cuda {
 

@@ -8,8 +8,8 @@
 namespace tilewright::cuda {
 
 struct Calibration {
-  double read_GBps = 0;      ///< meter/meter.hpp
-  double matrix_tflops = 0;  ///< meter/meter.hpp: wgmma
+  double read_GBps = 0;      ///< meter.hpp
+  double matrix_tflops = 0;  ///< meter.hpp: wgmma
   double clock_mhz = 0;      ///< of the SMs while wgmma runs without a pause, by clock64 and the global timer
   double l2_GBps = 0;        ///< every SM reads 24 MiB over and over
   double l2_clock_mhz = 0;   ///< meanwhile
